@@ -42,9 +42,9 @@ struct ephlvm_xml_opts {
 	const char *cache;
 	unsigned int iothread;
 };
-#define EPHLVM_XML_OPTS_INIT                     \
-	{                                        \
-		sizeof(struct ephlvm_xml_opts)   \
+#define EPHLVM_XML_OPTS_INIT                           \
+	{                                              \
+		.size = sizeof(struct ephlvm_xml_opts) \
 	}
 
 /** EPHLVM_XML_MAX_BYTES - longest document that is read */
@@ -143,9 +143,9 @@ struct ephlvm_attach_opts {
 	const char *target;
 	unsigned int flags;
 };
-#define EPHLVM_ATTACH_OPTS_INIT                     \
-	{                                           \
-		sizeof(struct ephlvm_attach_opts)   \
+#define EPHLVM_ATTACH_OPTS_INIT                           \
+	{                                                 \
+		.size = sizeof(struct ephlvm_attach_opts) \
 	}
 
 /**
@@ -159,7 +159,8 @@ struct ephlvm_attach_opts {
  * root.
  *
  * Return: 0, or -ENOENT (no such volume or domain), -EEXIST (target taken), -EBUSY (wired
- * into another domain), -EINVAL, -EIO (LVM or libvirt failed), -EACCES.
+ * into another domain, mounted or open on the host), -EINVAL, -EIO (LVM or libvirt failed),
+ * -ETIMEDOUT (libvirt or a lock: see the kind), -EACCES.
  *
  * Since: 0.1
  */

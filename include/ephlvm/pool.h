@@ -39,9 +39,9 @@ struct ephlvm_pool_init_opts {
 	const char *const *wipe_serials;
 	bool no_erase;
 };
-#define EPHLVM_POOL_INIT_OPTS_INIT                     \
-	{                                              \
-		sizeof(struct ephlvm_pool_init_opts)   \
+#define EPHLVM_POOL_INIT_OPTS_INIT                           \
+	{                                                    \
+		.size = sizeof(struct ephlvm_pool_init_opts) \
 	}
 
 /**

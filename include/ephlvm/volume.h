@@ -18,11 +18,11 @@ struct ephlvm_volumes;
 
 /** enum ephlvm_flags - flags of option structs */
 enum ephlvm_flags {
-	EPHLVM_DRY_RUN = 1 << 0,     /* report the actions, change nothing */
+	EPHLVM_DRY_RUN = 1 << 0, /* report the actions, change nothing */
 	EPHLVM_DOMAIN_GONE = 1 << 1, /* delete: the instance is being deleted; its own domain,
 					shut off, is no holder */
-	EPHLVM_WAIT = 1 << 2,	     /* delete: erase and free before returning */
-	EPHLVM_ALL = 1 << 3,	     /* activate: every ready volume of the host */
+	EPHLVM_WAIT = 1 << 2, /* delete: erase and free before returning */
+	EPHLVM_ALL = 1 << 3, /* activate: every ready volume of the host */
 };
 
 /** enum ephlvm_volume_state - state of a volume, a bit each so that they can filter */
@@ -36,7 +36,7 @@ enum ephlvm_volume_state {
 /** enum ephlvm_boot - boot source of an instance */
 enum ephlvm_boot {
 	EPHLVM_BOOT_VOLUME = 0, /* root disk elsewhere: the ephemeral disk only */
-	EPHLVM_BOOT_IMAGE,	/* root disk here too (a later version) */
+	EPHLVM_BOOT_IMAGE, /* root disk here too (a later version) */
 };
 
 /**
@@ -69,9 +69,9 @@ struct ephlvm_create_opts {
 	const char *layout;
 	const char *domain;
 };
-#define EPHLVM_CREATE_OPTS_INIT                     \
-	{                                           \
-		sizeof(struct ephlvm_create_opts)   \
+#define EPHLVM_CREATE_OPTS_INIT                           \
+	{                                                 \
+		.size = sizeof(struct ephlvm_create_opts) \
 	}
 
 /**
@@ -111,9 +111,9 @@ struct ephlvm_list_opts {
 	unsigned int states;
 	const char *name;
 };
-#define EPHLVM_LIST_OPTS_INIT                     \
-	{                                         \
-		sizeof(struct ephlvm_list_opts)   \
+#define EPHLVM_LIST_OPTS_INIT                           \
+	{                                               \
+		.size = sizeof(struct ephlvm_list_opts) \
 	}
 
 /**
@@ -146,9 +146,9 @@ struct ephlvm_delete_opts {
 	const char *instance;
 	const char *const *disks;
 };
-#define EPHLVM_DELETE_OPTS_INIT                     \
-	{                                           \
-		sizeof(struct ephlvm_delete_opts)   \
+#define EPHLVM_DELETE_OPTS_INIT                           \
+	{                                                 \
+		.size = sizeof(struct ephlvm_delete_opts) \
 	}
 
 /**
@@ -212,9 +212,9 @@ struct ephlvm_purge_opts {
 	ephlvm_purged_fn purged_fn;
 	void *data;
 };
-#define EPHLVM_PURGE_OPTS_INIT                     \
-	{                                          \
-		sizeof(struct ephlvm_purge_opts)   \
+#define EPHLVM_PURGE_OPTS_INIT                           \
+	{                                                \
+		.size = sizeof(struct ephlvm_purge_opts) \
 	}
 
 /**
@@ -245,9 +245,9 @@ struct ephlvm_activate_opts {
 	unsigned int flags;
 	const char *instance;
 };
-#define EPHLVM_ACTIVATE_OPTS_INIT                     \
-	{                                             \
-		sizeof(struct ephlvm_activate_opts)   \
+#define EPHLVM_ACTIVATE_OPTS_INIT                           \
+	{                                                   \
+		.size = sizeof(struct ephlvm_activate_opts) \
 	}
 
 /**

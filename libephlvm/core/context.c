@@ -11,9 +11,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "util/cleanup.h"
 #include "util/text.h"
+
+#define OPTS_MAX_BYTES 4096 /* more is an uninitialised struct */
 
 #define STRINGIFY_(x) #x
 #define STRINGIFY(x) STRINGIFY_(x)
@@ -177,6 +180,28 @@ int eph_fail_oom(struct ephlvm_ctx *ctx)
 	return eph_fail(ctx, EPHLVM_ERROR_INTERNAL, ENOMEM, NULL, NULL, "out of memory");
 }
 
+int eph_opts_import(struct ephlvm_ctx *ctx, void *dst, size_t dst_bytes, const void *opts)
+{
+	size_t bytes;
+
+	if (!opts)
+		return eph_fail(ctx, EPHLVM_ERROR_INVALID, EINVAL, NULL, NULL,
+				"no options were given");
+	memcpy(&bytes, opts, sizeof(bytes));
+	if (bytes < sizeof(bytes) || bytes > OPTS_MAX_BYTES)
+		return eph_fail(ctx, EPHLVM_ERROR_INVALID, EINVAL, NULL,
+				"initialise the option struct with its INIT macro",
+				"an option struct says that it has %zu bytes", bytes);
+	for (size_t i = dst_bytes; i < bytes; i++)
+		if (((const char *)opts)[i] != 0)
+			return eph_fail(ctx, EPHLVM_ERROR_INVALID, EINVAL, NULL,
+					"use the library that the program was built for",
+					"an option struct has a field that this version lacks");
+	memset(dst, 0, dst_bytes);
+	memcpy(dst, opts, bytes < dst_bytes ? bytes : dst_bytes);
+	return 0;
+}
+
 void eph_fail_detail(struct ephlvm_ctx *ctx, int child_status, const char *detail)
 {
 	if (ctx->error.kind == EPHLVM_ERROR_NONE || ctx->error.detail)
@@ -262,8 +287,17 @@ void eph_progress(struct ephlvm_ctx *ctx, const char *step, const char *subject,
 		.total_bytes = total_bytes,
 	};
 
-	if (ctx->progress_fn)
-		ctx->progress_fn(ctx->progress_data, &progress);
+	struct timespec now;
+	int64_t now_ms;
+
+	if (!ctx->progress_fn)
+		return;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	now_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+	if (done_bytes != total_bytes && now_ms - ctx->progress_ms < 200)
+		return;
+	ctx->progress_ms = now_ms;
+	ctx->progress_fn(ctx->progress_data, &progress);
 }
 
 void eph_action(struct ephlvm_ctx *ctx, const char *verb, const char *subject, uint64_t bytes)

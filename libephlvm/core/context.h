@@ -32,12 +32,13 @@ struct ephlvm_ctx {
 	void *log_data;
 	ephlvm_progress_fn progress_fn;
 	void *progress_data;
+	int64_t progress_ms; /* when it was last called, CLOCK_MONOTONIC */
 	ephlvm_action_fn action_fn;
 	void *action_data;
 	ephlvm_cancel_fn cancel_fn;
 	void *cancel_data;
 
-	char *config_path;	   /* NULL: the default */
+	char *config_path; /* NULL: the default */
 	struct eph_config *config; /* NULL until it is needed; eph_config_get() */
 	void (*config_free)(struct eph_config *config);
 
@@ -59,6 +60,12 @@ __attribute__((format(printf, 6, 7))) int eph_fail(struct ephlvm_ctx *ctx,
 						   const char *subject, const char *hint,
 						   const char *fmt, ...);
 
+/*
+ * Copy a caller's option struct, which starts with its size, over @dst of @dst_bytes: fields that an
+ * older caller does not know are zero; fields that we do not know must be zero. 0 or -EINVAL.
+ */
+int eph_opts_import(struct ephlvm_ctx *ctx, void *dst, size_t dst_bytes, const void *opts);
+
 /* -ENOMEM with its record. */
 int eph_fail_oom(struct ephlvm_ctx *ctx);
 
@@ -73,13 +80,13 @@ struct eph_error eph_error_take(struct ephlvm_ctx *ctx);
 void eph_error_give(struct ephlvm_ctx *ctx, struct eph_error *error);
 void eph_error_clear(struct eph_error *error);
 
-__attribute__((format(printf, 3, 4))) void eph_log(struct ephlvm_ctx *ctx,
-						   enum ephlvm_log_level level, const char *fmt,
-						   ...);
+__attribute__((format(printf, 3, 4))) void
+eph_log(struct ephlvm_ctx *ctx, enum ephlvm_log_level level, const char *fmt, ...);
 #define eph_debug(ctx, ...) eph_log(ctx, EPHLVM_LOG_DEBUG, __VA_ARGS__)
 #define eph_info(ctx, ...) eph_log(ctx, EPHLVM_LOG_INFO, __VA_ARGS__)
 #define eph_warn(ctx, ...) eph_log(ctx, EPHLVM_LOG_WARNING, __VA_ARGS__)
 
+/* At most five times a second, and at the end. */
 void eph_progress(struct ephlvm_ctx *ctx, const char *step, const char *subject,
 		  uint64_t done_bytes, uint64_t total_bytes);
 

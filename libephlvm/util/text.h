@@ -16,7 +16,10 @@ struct eph_strv {
 	size_t n;
 };
 
-#define EPH_STRV_INIT { NULL, 0 }
+#define EPH_STRV_INIT   \
+	{               \
+		NULL, 0 \
+	}
 
 int eph_strv_add(struct eph_strv *sv, const char *s);
 __attribute__((format(printf, 2, 3))) int eph_strv_addf(struct eph_strv *sv, const char *fmt, ...);

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * lock.c - our own locks: flock on one file per instance, volume or pool in /run/ephlvm.
+ * Owns the folder and the files in it. The lock is the flock, not the file: files come and go, so
+ * after each flock the inode is compared with what the name shows. Must not lock anything of LVM's.
+ */
+#include "edge/lock.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <time.h>
+
+#include "util/cleanup.h"
+#include "util/text.h"
+
+#define ID_MAX 128
+#define NAME_SIZE (ID_MAX + 16)
+#define FIRST_WAIT_MS 5
+#define LONGEST_WAIT_MS 50
+
+struct eph_lock {
+	int dir_fd, fd;
+	char name[NAME_SIZE];
+};
+
+static const char *lock_dir(void)
+{
+#ifdef EPH_TEST_STOPS
+	const char *dir = getenv("EPHLVM_LOCK_DIR");
+
+	if (dir)
+		return dir;
+#endif
+	return EPH_LOCK_DIR;
+}
+
+static const char *kind_word(enum eph_lock_kind kind)
+{
+	switch (kind) {
+	case EPH_LOCK_INSTANCE:
+		return "instance";
+	case EPH_LOCK_VOLUME:
+		return "volume";
+	case EPH_LOCK_POOL:
+		return "pool";
+	}
+	return NULL;
+}
+
+/* UUIDs, LVM's UUIDs and VG names: no separator, so that "kind-id" is always one plain name. */
+static int lock_name(struct ephlvm_ctx *ctx, enum eph_lock_kind kind, const char *id,
+		     char name[NAME_SIZE])
+{
+	const char *word = kind_word(kind);
+	size_t len = id ? strlen(id) : 0;
+
+	if (!word || len == 0 || len > ID_MAX ||
+	    strspn(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_+.-") != len)
+		return eph_fail(ctx, EPHLVM_ERROR_INVALID, EINVAL, id, NULL,
+				"\"%s\" cannot name a lock", id ? id : "");
+	snprintf(name, NAME_SIZE, "%s-%s", word, id);
+	return 0;
+}
+
+static int lock_fail(struct ephlvm_ctx *ctx, const char *path, int errnum, const char *doing)
+{
+	if (errnum == EACCES || errnum == EPERM || errnum == EROFS)
+		return eph_fail(ctx, EPHLVM_ERROR_PERMISSION, EACCES, path, "run it as root",
+				"\"%s\" for locks cannot be %s: %s", path, doing, strerror(errnum));
+	return eph_fail(ctx, EPHLVM_ERROR_SYSTEM, errnum, path, NULL,
+			"\"%s\" for locks cannot be %s: %s", path, doing, strerror(errnum));
+}
+
+/*
+ * Who can write the folder can take a lock's file away, so it is used only when it is root's (or
+ * the caller's own) and nobody else's.
+ */
+static int open_dir(struct ephlvm_ctx *ctx, int *ret_fd)
+{
+	const char *dir = lock_dir();
+	_cleanup_close_ int fd = -1;
+	struct stat st;
+
+	if (mkdir(dir, 0700) < 0 && errno != EEXIST)
+		return lock_fail(ctx, dir, errno, "made");
+	fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 && (errno == ELOOP || errno == ENOTDIR))
+		return eph_fail(ctx, EPHLVM_ERROR_PERMISSION, EPERM, dir,
+				"remove it; it is made again as needed",
+				"lock folder \"%s\" is a link or no folder", dir);
+	if (fd < 0)
+		return lock_fail(ctx, dir, errno, "opened");
+	if (fstat(fd, &st) < 0)
+		return lock_fail(ctx, dir, errno, "looked at");
+	if ((st.st_uid != 0 && st.st_uid != geteuid()) || (st.st_mode & (S_IWGRP | S_IWOTH)))
+		return eph_fail(ctx, EPHLVM_ERROR_PERMISSION, EPERM, dir,
+				"make it root's with mode 0700, or remove it",
+				"lock folder \"%s\" is not root's alone (owner %u, mode %04o)", dir,
+				(unsigned int)st.st_uid, (unsigned int)st.st_mode & 07777);
+	*ret_fd = eph_steal_fd(&fd);
+	return 0;
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+/*
+ * The process that holds the flock of this inode, from a line of /proc/locks such as
+ * "1: FLOCK  ADVISORY  WRITE 1234 00:18:5678 0 EOF". Waiters ("->") do not match.
+ */
+static bool line_names_holder(const char *line, const struct stat *st, long *ret_pid)
+{
+	unsigned int maj, min;
+	uint64_t ino;
+	long pid;
+
+	if (sscanf(line, "%*d: FLOCK ADVISORY WRITE %ld %x:%x:%" SCNu64 " ", &pid, &maj, &min,
+		   &ino) != 4)
+		return false;
+	if (ino != st->st_ino || maj != major(st->st_dev) || min != minor(st->st_dev) || pid <= 0)
+		return false;
+	*ret_pid = pid;
+	return true;
+}
+
+static void holder_text(int fd, char *text, size_t text_bytes)
+{
+	_cleanup_fclose_ FILE *locks = NULL, *comm = NULL;
+	char line[256], path[64], name[64] = "";
+	bool found = false;
+	struct stat st;
+	long pid = 0;
+
+	snprintf(text, text_bytes, "another process");
+	locks = fopen("/proc/locks", "re");
+	if (!locks || fstat(fd, &st) < 0)
+		return;
+	while (!found && fgets(line, sizeof(line), locks))
+		found = line_names_holder(line, &st, &pid);
+	if (!found)
+		return;
+	snprintf(path, sizeof(path), "/proc/%ld/comm", pid);
+	comm = fopen(path, "re");
+	if (comm && fgets(name, sizeof(name), comm))
+		name[strcspn(name, "\n")] = '\0';
+	snprintf(text, text_bytes, "process %ld%s%s%s", pid, *name ? " (" : "", name,
+		 *name ? ")" : "");
+}
+
+static int busy(struct ephlvm_ctx *ctx, const struct eph_lock *lock, const char *id)
+{
+	char holder[128];
+
+	holder_text(lock->fd, holder, sizeof(holder));
+	return eph_fail(ctx, EPHLVM_ERROR_BUSY, ETIMEDOUT, id,
+			"wait until it has ended, then try again", "%.*s \"%s\" is locked by %s",
+			(int)strcspn(lock->name, "-"), lock->name, id, holder);
+}
+
+static int open_file(struct ephlvm_ctx *ctx, struct eph_lock *lock)
+{
+	struct stat st;
+
+	/* O_NONBLOCK: should a fifo have been planted, opening it must not hang. */
+	lock->fd = openat(lock->dir_fd, lock->name,
+			  O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
+	if (lock->fd < 0 && errno == ELOOP)
+		return eph_fail(ctx, EPHLVM_ERROR_PERMISSION, EPERM, lock->name, "remove the link",
+				"lock file \"%s\" is a link", lock->name);
+	if (lock->fd < 0)
+		return lock_fail(ctx, lock->name, errno, "opened");
+	if (fstat(lock->fd, &st) < 0)
+		return lock_fail(ctx, lock->name, errno, "looked at");
+	if (!S_ISREG(st.st_mode))
+		return eph_fail(ctx, EPHLVM_ERROR_PERMISSION, EPERM, lock->name, "remove it",
+				"lock file \"%s\" is not a plain file", lock->name);
+	return 0;
+}
+
+/* Does the name still show the file that is open? */
+static bool same_file(const struct eph_lock *lock)
+{
+	struct stat open_st, name_st;
+
+	if (fstat(lock->fd, &open_st) < 0 ||
+	    fstatat(lock->dir_fd, lock->name, &name_st, AT_SYMLINK_NOFOLLOW) < 0)
+		return false;
+	return open_st.st_dev == name_st.st_dev && open_st.st_ino == name_st.st_ino;
+}
+
+/* One try. 0; -EWOULDBLOCK, without a record: held, and the file stays open to look at. */
+static int try_once(struct ephlvm_ctx *ctx, struct eph_lock *lock)
+{
+	int r;
+
+	for (;;) {
+		r = open_file(ctx, lock);
+		if (r < 0)
+			return r;
+		do
+			r = flock(lock->fd, LOCK_EX | LOCK_NB);
+		while (r < 0 && errno == EINTR);
+		if (r < 0 && errno == EWOULDBLOCK)
+			return -EWOULDBLOCK;
+		if (r < 0)
+			return lock_fail(ctx, lock->name, errno, "locked");
+		if (same_file(lock))
+			return 0;
+		/* Its holder removed it between our open and our flock: take the new one. */
+		close(lock->fd);
+		lock->fd = -1;
+	}
+}
+
+static void sleep_ms(int64_t ms)
+{
+	struct timespec ts = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
+
+	nanosleep(&ts, NULL);
+}
+
+static void lock_free(struct eph_lock *lock)
+{
+	eph_closep(&lock->fd);
+	eph_closep(&lock->dir_fd);
+	free(lock);
+}
+
+static void lock_freep(struct eph_lock **lock)
+{
+	if (*lock)
+		lock_free(*lock);
+}
+
+static int wait_for(struct ephlvm_ctx *ctx, struct eph_lock *lock, const char *id,
+		    unsigned int timeout_ms)
+{
+	int64_t deadline = now_ms() + timeout_ms, wait = FIRST_WAIT_MS, left;
+	int r;
+
+	for (;;) {
+		r = try_once(ctx, lock);
+		if (r != -EWOULDBLOCK)
+			return r;
+		left = deadline - now_ms();
+		if (left <= 0)
+			return busy(ctx, lock, id);
+		r = eph_cancelled(ctx);
+		if (r < 0)
+			return r;
+		close(lock->fd);
+		lock->fd = -1;
+		sleep_ms(wait < left ? wait : left);
+		wait = wait * 2 < LONGEST_WAIT_MS ? wait * 2 : LONGEST_WAIT_MS;
+	}
+}
+
+int eph_lock_take(struct ephlvm_ctx *ctx, enum eph_lock_kind kind, const char *id,
+		  unsigned int timeout_ms, struct eph_lock **ret_lock)
+{
+	__attribute__((cleanup(lock_freep))) struct eph_lock *lock = NULL;
+	int r;
+
+	lock = calloc(1, sizeof(*lock));
+	if (!lock)
+		return eph_fail_oom(ctx);
+	lock->dir_fd = lock->fd = -1;
+	r = lock_name(ctx, kind, id, lock->name);
+	if (r < 0)
+		return r;
+	r = open_dir(ctx, &lock->dir_fd);
+	if (r < 0)
+		return r;
+	r = wait_for(ctx, lock, id, timeout_ms);
+	if (r < 0)
+		return r;
+	*ret_lock = eph_steal(lock);
+	return 0;
+}
+
+void eph_lock_release(struct eph_lock *lock)
+{
+	if (!lock)
+		return;
+	/* Only our own file: a name that shows another one is somebody else's lock by now. */
+	if (same_file(lock))
+		unlinkat(lock->dir_fd, lock->name, 0);
+	lock_free(lock);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * workflow/purge.h - erase and free trash; used by purge, delete --wait and scrub.
+ */
+#ifndef EPH_WORKFLOW_PURGE_H
+#define EPH_WORKFLOW_PURGE_H
+
+#include "core/context.h"
+#include "object/volume.h"
+
+/*
+ * Erase and free each of @volumes (trash when they were read; looked at again under their lock).
+ * @wait_ms: how long to wait for another process that erases one. Goes on after a failure. Calls
+ * @opts->purged_fn. Returns as ephlvm_purge().
+ */
+int eph_purge_volumes(struct ephlvm_ctx *ctx, const struct ephlvm_volumes *volumes,
+		      const struct ephlvm_purge_opts *opts, unsigned int wait_ms);
+
+#endif

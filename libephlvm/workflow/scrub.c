@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * scrub.c - pool scrub: all free space becomes one trash volume, which purge erases and frees.
+ * Owns nothing beyond that volume's making. Interrupted, the trash stays and any purge finishes it.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include "edge/conffile.h"
+#include "edge/dm.h"
+#include "edge/lock.h"
+#include "object/pool.h"
+#include "object/volume.h"
+#include "pure/config.h"
+#include "util/cleanup.h"
+#include "workflow/purge.h"
+#include "workflow/trash.h"
+
+/*
+ * The name has trash's form from the first commit on, so that the volume is trash whatever happens next.
+ * Its UUID is not known before it is made: random letters stand for it.
+ */
+static int scrub_name(char **ret_name)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	unsigned char random[32];
+	char uuid[33];
+
+	if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
+		return -EIO;
+	for (size_t i = 0; i < sizeof(random); i++)
+		uuid[i] = letters[random[i] % (sizeof(letters) - 1)];
+	uuid[sizeof(random)] = '\0';
+	return eph_trash_name((int64_t)time(NULL), uuid, ret_name);
+}
+
+static int carve(struct ephlvm_ctx *ctx, const struct eph_vg *vg, uint64_t extents,
+		 const char *name)
+{
+	_cleanup_strv_ struct eph_strv tags = EPH_STRV_INIT;
+	struct eph_tag_values values = {
+		.disk = "image",
+		.state = EPHLVM_STATE_TRASH,
+		.size_bytes = extents * vg->extent_bytes,
+		.at = (int64_t)time(NULL),
+	};
+	struct eph_lv_spec spec = {
+		.name = name,
+		.extents = extents,
+		.segtype = "linear",
+		.tags = &tags,
+	};
+	int r;
+
+	if (eph_tags_build(&values, &tags) < 0)
+		return eph_fail_oom(ctx);
+	r = eph_step(ctx, "scrub-carve");
+	if (r == 0)
+		r = eph_lvm_lv_create(ctx, vg, &spec);
+	if (r == 0)
+		r = eph_lvm_flush(ctx, vg);
+	return r;
+}
+
+static int purge_carved(struct ephlvm_ctx *ctx, const struct eph_vg *vg, const char *name)
+{
+	_cleanup_volumes_ struct ephlvm_volumes *volumes = NULL;
+	_cleanup_view_ struct eph_lvm_view *view = NULL;
+	struct ephlvm_purge_opts opts = EPHLVM_PURGE_OPTS_INIT;
+	struct ephlvm_volume *volume;
+	struct eph_vg *now;
+	struct eph_lv *lv;
+	int r;
+
+	r = eph_lv_reread(ctx, vg->uuid, NULL, &view, &now, &lv);
+	if (r < 0)
+		return r;
+	lv = eph_lvm_lv_by_name(now, name);
+	if (!lv)
+		return eph_fail(ctx, EPHLVM_ERROR_SYSTEM, EIO, name, "see \"lvs\"; try again",
+				"LVM said that \"%s\" was created, and it is not there", name);
+	r = eph_volumes_new(ctx, &volumes);
+	if (r == 0)
+		r = eph_volume_new(ctx, now, lv, &volume);
+	if (r == 0)
+		r = eph_volumes_add(ctx, volumes, volume);
+	return r < 0 ? r : eph_purge_volumes(ctx, volumes, &opts, 0);
+}
+
+static int scrub_locked(struct ephlvm_ctx *ctx, const char *pool, unsigned int flags)
+{
+	_cleanup_view_ struct eph_lvm_view *view = NULL;
+	_cleanup_free_ char *name = NULL, *subject = NULL;
+	struct eph_vg *vg;
+	uint64_t extents;
+	int r;
+
+	r = eph_lvm_read(ctx, 0, &view);
+	if (r == 0)
+		r = eph_pool_find(ctx, view, pool, &vg);
+	if (r == 0)
+		r = eph_pool_check_writable(ctx, view, vg);
+	if (r < 0)
+		return r;
+	extents = eph_pool_free_extents(vg);
+	r = eph_pool_admit(ctx, vg, extents, 1, 0);
+	if (r < 0 || extents == 0)
+		return r;
+	r = scrub_name(&name);
+	if (r < 0)
+		return eph_fail(ctx, EPHLVM_ERROR_INTERNAL, -r, NULL, NULL,
+				"no name could be made for the space to scrub: %s", strerror(-r));
+	if (asprintf(&subject, "%s/free-space", vg->name) < 0) {
+		subject = NULL;
+		return eph_fail_oom(ctx);
+	}
+	eph_action(ctx, "scrub", subject, extents * vg->extent_bytes);
+	if (flags & EPHLVM_DRY_RUN)
+		return 0;
+	r = carve(ctx, vg, extents, name);
+	return r < 0 ? r : purge_carved(ctx, vg, name);
+}
+
+int ephlvm_pool_scrub(struct ephlvm_ctx *ctx, const char *pool, unsigned int flags)
+{
+	_cleanup_lock_ struct eph_lock *lock = NULL;
+	const struct eph_config *config;
+	int r;
+
+	eph_enter(ctx);
+	if (flags & ~(unsigned int)EPHLVM_DRY_RUN)
+		return eph_fail(ctx, EPHLVM_ERROR_INVALID, EINVAL, NULL, NULL,
+				"unknown flags 0x%x for pool scrub", flags);
+	r = eph_config_get(ctx, &config);
+	if (r == 0)
+		r = eph_dm_check(ctx);
+	if (r == 0)
+		r = eph_lock_take(ctx, EPH_LOCK_POOL, pool ? pool : "default",
+				  config->lock_timeout_ms, &lock);
+	return r < 0 ? r : scrub_locked(ctx, pool, flags);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * workflow/trash.h - turning volumes into trash: the checks before, and the commit. Shared by
+ * delete, settling and undo.
+ */
+#ifndef EPH_WORKFLOW_TRASH_H
+#define EPH_WORKFLOW_TRASH_H
+
+#include "core/context.h"
+#include "edge/lvm.h"
+#include "edge/virt.h"
+#include "object/volume.h"
+
+/* Ask libvirt once for a workflow; says so in the log where it could not be asked. */
+int eph_uses_read(struct ephlvm_ctx *ctx, struct eph_virt_uses *ret_uses);
+
+/*
+ * Is anybody using the volume? libvirt's domains, LVM's own moves, openers, mounts, devices on top. With
+ * @domain_gone the instance's own domain, shut off, is no user. -EBUSY names the user.
+ */
+int eph_volume_check_unused(struct ephlvm_ctx *ctx, const struct ephlvm_volume *volume,
+			    const struct eph_virt_uses *uses, bool domain_gone);
+
+/*
+ * Turn volumes of one VG into trash: deactivate all in one call, then one commit each (rename;
+ * in a partial VG a tag), flush, read again, and believe only that. Nothing is renamed unless
+ * all could be deactivated. @volumes are of that VG, checked by the caller.
+ */
+int eph_volumes_trash(struct ephlvm_ctx *ctx, const struct eph_vg *vg,
+		      struct ephlvm_volume *const *volumes, size_t n);
+
+/*
+ * A half-made volume (state new) whose creator is gone becomes trash. @instance_locked: the caller
+ * holds the instance's lock; else it is tried, and a volume whose lock is held is somebody's create in
+ * progress: left alone, 0. @ret_settled may be NULL.
+ */
+int eph_volume_settle(struct ephlvm_ctx *ctx, const struct eph_vg *vg, struct ephlvm_volume *volume,
+		      bool instance_locked, bool *ret_settled);
+
+/* Read LVM again and find an LV by identity: *ret_lv is NULL when it is gone. The view is the caller's. */
+int eph_lv_reread(struct ephlvm_ctx *ctx, const char *vg_uuid, const char *lv_uuid,
+		  struct eph_lvm_view **ret_view, struct eph_vg **ret_vg, struct eph_lv **ret_lv);
+
+#endif

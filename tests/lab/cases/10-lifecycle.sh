@@ -1,0 +1,428 @@
+#!/usr/bin/env bash
+# The life of thick volumes on a drive full of other data: create, list, delete, purge, and what must
+# not happen meanwhile.
+# lab: --disk-size 6G --timeout 1500
+# shellcheck source=tests/lab/tap.sh
+. "$(dirname "$0")/../tap.sh"
+small_flavors
+VG=eph-pool # a hyphen: device-mapper doubles it
+
+json() { # FIELD of the first volume in $out
+	printf '%s' "$out" | tr -d '\n ' | grep -oE "\"$1\":(\"[^\"]*\"|[^,}]*)" | head -n 1 |
+		sed 's/^[^:]*://; s/^"//; s/"$//'
+}
+
+test_pool_init_refuses_what_is_in_use() {
+	mkfs.ext4 -q -L mine /dev/nvme0n1
+	expect 4 ephlvm pool init --yes --vg $VG /dev/nvme0n1
+	holds "$err" mine
+	holds "$err" EPHLVM-LAB-0
+	mkdir -p /mnt/t && mount /dev/nvme0n1 /mnt/t
+	expect 4 ephlvm pool init --yes --vg $VG --wipe=EPHLVM-LAB-0 /dev/nvme0n1
+	holds "$err" "mounted on /mnt/t"
+	umount /mnt/t
+	expect 4 ephlvm pool init --yes --vg $VG --wipe=another /dev/nvme0n1
+	same "$(blkid -o value -s LABEL /dev/nvme0n1)" mine
+	expect 2 ephlvm pool init --vg $VG --wipe=EPHLVM-LAB-0 /dev/nvme0n1
+	expect 3 ephlvm pool init --yes /dev/nonesuch
+	expect 2 ephlvm pool init --yes --vg "a b" /dev/nvme0n1
+	expect 2 ephlvm pool init --yes --vg "$(printf 'h-%.0s' $(seq 40))x" /dev/nvme0n1
+	same "$(vgs --noheadings | wc -l)" 0
+}
+
+test_pool_init_makes_a_pool() {
+	t=$(token)
+	plant /dev/nvme0n1 "$t"
+	[ "$(found /dev/nvme0n1 "$t")" -gt 0 ]
+	expect 0 ephlvm pool init --yes --dry-run --vg $VG --wipe=EPHLVM-LAB-0 /dev/nvme0n1
+	holds "$out" vg-create
+	same "$(vgs --noheadings | wc -l)" 0
+	expect 0 ephlvm pool init --yes --vg $VG --wipe=EPHLVM-LAB-0 /dev/nvme0n1
+	same "$(found /dev/nvme0n1 "$t")" 0
+	holds "$(vgs --noheadings -o vg_tags $VG)" "ephlvm.pool=ephlvm"
+	same "$(vgs --noheadings -o vg_autoactivation $VG | xargs)" ""
+	expect 0 ephlvm pool init --yes --vg $VG /dev/nvme0n1
+	expect 4 ephlvm pool init --yes --vg other /dev/nvme0n1
+	expect 0 ephlvm pool show
+	holds "$out" $VG
+	echo "SHOW metadata area: $(vgs --noheadings --units m -o vg_mda_size $VG | xargs)"
+	[ "$(vgs --noheadings --nosuffix --units m -o vg_mda_size $VG | xargs | cut -d. -f1)" -ge 62 ]
+}
+
+test_foreign_lv_is_left_alone() {
+	lvcreate -qq -y -L 64M -n foreign_$$ $VG
+	lvrename -qq $VG foreign_$$ foreign
+	dd if=/dev/urandom of=/dev/$VG/foreign bs=1M count=64 oflag=direct status=none
+	sha256sum </dev/$VG/foreign >/run/foreign.sum
+	lvcreate -qq -y -L 64M -n "$(uuid 99)_disk.eph0" $VG
+	expect 4 ephlvm create "$(uuid 99)" --flavor t.tiny
+	holds "$err" "not made by ephlvm"
+	expect 0 ephlvm delete --yes "$(uuid 99)"
+	lvs $VG/"$(uuid 99)_disk.eph0"
+	lvremove -qq -y $VG/"$(uuid 99)_disk.eph0"
+}
+
+test_create_makes_a_labelled_volume() {
+	expect 0 ephlvm create "$(uuid 1 | tr a-f A-F)" --flavor t.small
+	same "$out" "/dev/$VG/$(uuid 1)_disk.eph0"
+	same "$(blkid -p -o value -s LABEL "$out")" ephemeral0
+	same "$(blkid -p -o value -s TYPE "$out")" ext4
+	same "$(blockdev --getsize64 "$out")" $((256 << 20))
+	holds "$(lv_tags $VG/"$(uuid 1)_disk.eph0")" "ephlvm.instance=$(uuid 1)"
+	holds "$(lv_tags $VG/"$(uuid 1)_disk.eph0")" "ephlvm.state=ready"
+	mount -o ro "$out" /mnt/t && umount /mnt/t
+}
+
+test_create_again_is_the_same_volume() {
+	before=$(dumpe2fs -h /dev/$VG/"$(uuid 1)_disk.eph0" 2>/dev/null | grep 'Filesystem UUID')
+	seqno=$(vgs --noheadings -o seqno $VG)
+	expect 0 ephlvm create --instance "$(uuid 1)" --flavor t.small
+	same "$out" "/dev/$VG/$(uuid 1)_disk.eph0"
+	same "$(dumpe2fs -h "$out" 2>/dev/null | grep 'Filesystem UUID')" "$before"
+	same "$(vgs --noheadings -o seqno $VG)" "$seqno"
+	expect 4 ephlvm create "$(uuid 1)" --flavor t.large
+	expect 4 ephlvm create "$(uuid 1)" --flavor t.small --fs xfs
+	expect 4 ephlvm create "$(uuid 1)" --flavor t.small --size 300M
+}
+
+test_list_and_show_answer_in_json() {
+	expect 0 ephlvm list --json
+	same "$(json instance)" "$(uuid 1)"
+	same "$(json state)" ready
+	same "$(json size_bytes)" $((256 << 20))
+	same "$(json requested_bytes)" $((256 << 20))
+	same "$(json label)" ephemeral0
+	same "$(json active)" true
+	lacks "$out" foreign
+	expect 0 ephlvm show "$(uuid 1)"
+	expect 3 ephlvm show $VG/foreign
+	expect 0 ephlvm list --json --instance "$(uuid 2)"
+	holds "$out" '"volumes"'
+	lacks "$out" '"instance"'
+}
+
+test_guest_content_survives_create_and_activate() {
+	dev=/dev/$VG/$(uuid 1)_disk.eph0
+	sgdisk -q -n 1:2048:100000 "$dev" >/dev/null
+	dd if=/dev/urandom of="$dev" bs=1M seek=20 count=4 conv=notrunc,fsync status=none
+	sum=$(sha256sum <"$dev")
+	expect 0 ephlvm create "$(uuid 1)" --flavor t.small
+	same "$(sha256sum <"$dev")" "$sum"
+	lvchange -an $VG/"$(uuid 1)_disk.eph0"
+	expect 0 ephlvm activate "$(uuid 1)"
+	same "$(sha256sum <"$dev")" "$sum"
+	lvchange -an $VG/"$(uuid 1)_disk.eph0"
+	expect 0 ephlvm create "$(uuid 1)" --flavor t.small
+	same "$(sha256sum <"$dev")" "$sum"
+}
+
+test_file_systems() {
+	local n=20 fs
+	for fs in ext4 vfat xfs ntfs; do
+		n=$((n + 1))
+		expect 0 ephlvm create "$(uuid $n)" --flavor t.small --size 320M --fs $fs
+		same "$(blkid -p -o value -s LABEL "$out")" ephemeral0
+		same "$(blkid -p -o value -s TYPE "$out")" $fs
+	done
+	expect 0 ephlvm create "$(uuid 25)" --flavor t.small --fs none
+	is_zero "$out"
+	expect 0 ephlvm create "$(uuid 26)" --flavor t.small --fs swap
+	same "$(blkid -p -o value -s TYPE "$out")" swap
+	same "$(blkid -p -o value -s LABEL "$out")" ephemeral0
+	expect 2 ephlvm create "$(uuid 27)" --flavor t.small --size 299M --fs xfs
+	expect 2 ephlvm create "$(uuid 27)" --flavor t.small --fs 'ext4;rm'
+	same "$(ephlvm list --noheadings --instance "$(uuid 27)" | wc -l)" 0
+	for n in 21 22 23 24 25 26; do ephlvm delete --yes "$(uuid $n)"; done
+	expect 0 ephlvm purge
+	same "$(ephlvm list --noheadings | wc -l)" 1
+}
+
+test_sizes_are_rounded_up_and_said() {
+	expect 0 ephlvm create "$(uuid 3)" --flavor t.tiny --size $(((64 << 20) + 1))
+	holds "$err" "rounded up"
+	same "$(blockdev --getsize64 "$out")" $((68 << 20))
+	expect 0 ephlvm create "$(uuid 3)" --flavor t.tiny --size $(((64 << 20) + 1))
+	expect 0 ephlvm delete --yes "$(uuid 3)"
+}
+
+test_bad_input_leaves_nothing() {
+	seqno=$(vgs --noheadings -o seqno $VG)
+	for id in 1234 "../../../../../../../../../../../../etc/" "$(uuid 4)x" $'11111111-2222-3333-4444-5555\n5555555'; do
+		expect 2 ephlvm create "$id" --flavor t.tiny
+		same "$(printf '%s\n' "$err" | grep -c '^ephlvm:')" 1
+	done
+	expect 3 ephlvm create "$(uuid 4)" --flavor nonesuch
+	for size in 0 -1 1 9223372036854775808 1GB 1.5G abc; do
+		expect 2 ephlvm create "$(uuid 4)" --flavor t.tiny --size=$size
+	done
+	expect 5 ephlvm create "$(uuid 4)" --flavor t.tiny --size 9223372036854775807
+	expect 3 ephlvm create "$(uuid 4)" --flavor t.tiny --pool nonesuch
+	expect 2 ephlvm create "$(uuid 4)" --flavor t.tiny --disk root
+	expect 2 ephlvm create "$(uuid 4)" --flavor t.tiny --boot image
+	same "$(vgs --noheadings -o seqno $VG)" "$seqno"
+}
+
+test_no_space_names_both_sizes() {
+	seqno=$(vgs --noheadings -o seqno $VG)
+	expect 5 ephlvm create "$(uuid 4)" --flavor t.tiny --size 100G
+	holds "$err" "100 GiB"
+	holds "$err" "$(vgs --noheadings --nosuffix --units b -o vg_free $VG | xargs) bytes"
+	same "$(vgs --noheadings -o seqno $VG)" "$seqno"
+}
+
+test_exactly_the_free_space_fits() {
+	free=$(vgs --noheadings --nosuffix --units b -o vg_free $VG | xargs)
+	expect 5 ephlvm create "$(uuid 4)" --flavor t.tiny --fs none --size $((free + 1))
+	expect 0 ephlvm create "$(uuid 4)" --flavor t.tiny --fs none --size "$free"
+	expect 5 ephlvm create "$(uuid 5)" --flavor t.tiny
+	holds "$err" "0 bytes"
+	expect 0 ephlvm delete --yes --wait "$(uuid 4)"
+	same "$(vgs --noheadings --nosuffix --units b -o vg_free $VG | xargs)" "$free"
+}
+
+test_open_volume_is_refused() {
+	dev=/dev/$VG/$(uuid 1)_disk.eph0
+	exec 9<"$dev"
+	expect 4 ephlvm delete --yes "$(uuid 1)"
+	holds "$err" "process $BASHPID"
+	exec 9<&-
+	lvs $VG/"$(uuid 1)_disk.eph0"
+	sgdisk -q -Z "$dev" >/dev/null
+	mkfs.ext4 -q -F "$dev" && mount "$dev" /mnt/t
+	expect 4 ephlvm delete --yes "$(uuid 1)"
+	holds "$err" "mounted on /mnt/t"
+	umount /mnt/t
+	dmsetup create on-top --table "0 2048 linear $dev 0"
+	expect 4 ephlvm delete --yes "$(uuid 1)"
+	holds "$err" "on-top"
+	dmsetup remove on-top
+	holds "$(lv_tags $VG/"$(uuid 1)_disk.eph0")" "ephlvm.state=ready"
+	same "$(trash_of "$(uuid 1)" | wc -l)" 0
+}
+
+test_one_open_among_several_stops_all() {
+	# A second disk of the instance, with the tags that a later version would give it.
+	lvcreate -qq -y -an -Zn -Wn -L 64M -n "$(uuid 1)_disk.eph1" --addtag ephlvm --addtag ephlvm.v=1 \
+		--addtag "ephlvm.instance=$(uuid 1)" --addtag ephlvm.disk=eph1 --addtag ephlvm.flavor=t.tiny \
+		--addtag ephlvm.state=ready --addtag ephlvm.size=67108864 --addtag ephlvm.fs=none \
+		--addtag ephlvm.at=1 $VG
+	lvchange -ay $VG/"$(uuid 1)_disk.eph1"
+	exec 9<"/dev/$VG/$(uuid 1)_disk.eph1"
+	expect 4 ephlvm delete --yes "$(uuid 1)"
+	exec 9<&-
+	lvs $VG/"$(uuid 1)_disk.eph0" $VG/"$(uuid 1)_disk.eph1"
+	[ -b "/dev/$VG/$(uuid 1)_disk.eph0" ]
+	expect 0 ephlvm delete --yes "$(uuid 1)" --disk eph1
+	same "$(trash_of "$(uuid 1)" | wc -l)" 1
+	lvs $VG/"$(uuid 1)_disk.eph0"
+	expect 0 ephlvm purge "$(uuid 1)"
+}
+
+test_delete_frees_the_name_and_purge_the_space() {
+	expect 2 ephlvm delete "$(uuid 1)"
+	free=$(vgs --noheadings --nosuffix --units b -o vg_free $VG | xargs)
+	expect 0 ephlvm delete --yes --dry-run "$(uuid 1)"
+	holds "$out" trash
+	lvs $VG/"$(uuid 1)_disk.eph0"
+	expect 0 ephlvm delete --yes "$(uuid 1)"
+	same "$(lvs $VG/"$(uuid 1)_disk.eph0" 2>/dev/null | wc -l)" 0
+	t=$(trash_of "$(uuid 1)")
+	[[ $t =~ ^trash-[0-9a-f]{8}-[A-Za-z0-9]{24}$ ]]
+	[ ! -e "/dev/$VG/$t" ]
+	expect 0 ephlvm delete --yes "$(uuid 1)"
+	expect 0 ephlvm create "$(uuid 1)" --flavor t.small
+	expect 0 ephlvm delete --yes "$(uuid 1)"
+	same "$(trash_of "$(uuid 1)" | wc -l)" 2
+	expect 0 ephlvm purge --dry-run --json
+	holds "$out" '"erase"'
+	same "$(trash_of "$(uuid 1)" | wc -l)" 2
+	expect 0 ephlvm purge "$(uuid 1)"
+	same "$(trash_of "$(uuid 1)" | wc -l)" 0
+	expect 0 ephlvm purge "$(uuid 1)"
+	expect 3 ephlvm purge $VG/nonesuch
+	expect 3 ephlvm purge $VG/foreign
+	[ "$(vgs --noheadings --nosuffix --units b -o vg_free $VG | xargs)" -gt "$free" ]
+}
+
+test_purge_takes_trash_only() {
+	expect 0 ephlvm create "$(uuid 1)" --flavor t.small
+	expect 2 ephlvm purge "$(uuid 1)"
+	expect 0 ephlvm purge
+	lvs $VG/"$(uuid 1)_disk.eph0" $VG/foreign
+}
+
+test_inactive_volume_is_erased_too() {
+	t=$(token)
+	plant "/dev/$VG/$(uuid 1)_disk.eph0" "$t"
+	lvchange -an $VG/"$(uuid 1)_disk.eph0"
+	[ "$(found /dev/nvme0n1 "$t")" -gt 0 ]
+	expect 0 ephlvm delete --yes "$(uuid 1)"
+	[ "$(found /dev/nvme0n1 "$t")" -gt 0 ]
+	expect 0 ephlvm purge
+	same "$(found /dev/nvme0n1 "$t")" 0
+}
+
+test_former_bytes_of_a_plain_lv_are_not_shown() {
+	t=$(token)
+	lvcreate -qq -y -L 256M -n plain $VG
+	plant /dev/$VG/plain "$t"
+	was=$(ranges $VG/plain)
+	lvremove -qq -y $VG/plain
+	# The control: plain lvremove leaves them on the drive.
+	[ "$(found /dev/nvme0n1 "$t")" -gt 0 ]
+	expect 0 ephlvm create "$(uuid 6)" --flavor t.small --fs none
+	now=$(ranges $VG/"$(uuid 6)_disk.eph0")
+	echo "SHOW extents of the plain LV $was, of the volume $now"
+	same "$was" "$now"
+	is_zero "$out"
+	same "$(found /dev/nvme0n1 "$t")" 0
+	expect 0 ephlvm delete --yes --wait "$(uuid 6)"
+}
+
+test_signatures_in_the_extents() {
+	local kind
+	for kind in gpt ext4 luks lvm xfs; do
+		lvcreate -qq -y -Wn -Zn -L 256M -n plain $VG
+		case $kind in
+		gpt) sgdisk -q -o -n 1:2048:4096 /dev/$VG/plain >/dev/null ;;
+		ext4) mkfs.ext4 -q -F -L former /dev/$VG/plain ;;
+		xfs) mkfs.xfs -q -f -L former -d size=300m /dev/$VG/plain 2>/dev/null || mkfs.ext4 -q -F /dev/$VG/plain ;;
+		luks) head -c 32 /dev/urandom >/run/k && cryptsetup -q luksFormat --type luks2 --pbkdf pbkdf2 --pbkdf-force-iterations 1000 /dev/$VG/plain /run/k ;;
+		lvm) pvcreate -qq -y --config 'devices{scan_lvs=1}' /dev/$VG/plain ;;
+		esac
+		udevadm settle
+		lvremove -qq -y $VG/plain
+		expect 0 ephlvm create "$(uuid 7)" --flavor t.small
+		same "$(blkid -p -o value -s TYPE "$out")" ext4
+		same "$(blkid -p -o value -s LABEL "$out")" ephemeral0
+		expect 0 ephlvm delete --yes --wait "$(uuid 7)"
+	done
+}
+
+test_two_creates_of_one_name_make_one_volume() {
+	ephlvm create "$(uuid 8)" --flavor t.small >/run/a 2>&1 &
+	ephlvm create "$(uuid 8)" --flavor t.small >/run/b 2>&1 &
+	wait
+	same "$(cat /run/a)" "/dev/$VG/$(uuid 8)_disk.eph0"
+	same "$(cat /run/b)" "/dev/$VG/$(uuid 8)_disk.eph0"
+	same "$(ephlvm list --noheadings --instance "$(uuid 8)" | wc -l)" 1
+	expect 0 ephlvm delete --yes --wait "$(uuid 8)"
+}
+
+test_killed_create_converges() {
+	local step n=40
+	for step in lvcreate lvcreate-flush erase-open erase-write erase-flush erase-readback format ready ready-flush; do
+		n=$((n + 1))
+		got=0
+		EPHLVM_STOP_AT=$step ephlvm create "$(uuid $n)" --flavor t.tiny >/dev/null 2>&1 || got=$?
+		same "$step $got" "$step 137"
+		expect 0 ephlvm create "$(uuid $n)" --flavor t.tiny
+		same "$(blkid -p -o value -s LABEL "$out")" ephemeral0
+		same "$(ephlvm list --noheadings -o state --instance "$(uuid $n)" | xargs)" ready
+		expect 0 ephlvm delete --yes "$(uuid $n)"
+	done
+	expect 0 ephlvm purge
+	same "$(ephlvm list --noheadings | wc -l)" 0
+}
+
+test_killed_create_is_settled_by_others_only_when_dead() {
+	# Stopped, not dead: it holds its lock, so activate and purge leave it alone.
+	EPHLVM_STOP_AT=format ephlvm create "$(uuid 50)" --flavor t.tiny >/dev/null 2>&1 || true
+	same "$(ephlvm list --noheadings -o state --instance "$(uuid 50)" | xargs)" new
+	(
+		exec 9>"/run/ephlvm/instance-$(uuid 50).lock"
+		flock 9
+		ephlvm activate --all
+		ephlvm purge
+	)
+	same "$(ephlvm list --noheadings -o state --instance "$(uuid 50)" | xargs)" new
+	expect 0 ephlvm activate --all
+	same "$(ephlvm list --noheadings -o state --instance "$(uuid 50)" | xargs)" trash
+	expect 0 ephlvm purge
+}
+
+test_killed_delete_and_purge_converge() {
+	local step n=60
+	for step in deactivate rename flush; do
+		n=$((n + 1))
+		expect 0 ephlvm create "$(uuid $n)" --flavor t.tiny
+		t=$(token)
+		plant "$out" "$t"
+		got=0
+		EPHLVM_STOP_AT=$step ephlvm delete --yes "$(uuid $n)" >/dev/null 2>&1 || got=$?
+		same "$step $got" "$step 137"
+		expect 0 ephlvm delete --yes "$(uuid $n)"
+		same "$(ephlvm list --noheadings -o state --instance "$(uuid $n)" | xargs)" trash
+		expect 0 ephlvm purge
+		same "$(found /dev/nvme0n1 "$t")" 0
+	done
+	for step in purge-activate purge-open erase-write erase-flush erase-readback purge-flush remove remove-flush; do
+		n=$((n + 1))
+		expect 0 ephlvm create "$(uuid $n)" --flavor t.tiny
+		t=$(token)
+		plant "$out" "$t"
+		expect 0 ephlvm delete --yes "$(uuid $n)"
+		got=0
+		EPHLVM_STOP_AT=$step ephlvm purge >/dev/null 2>&1 || got=$?
+		same "$step $got" "$step 137"
+		expect 0 ephlvm purge
+		same "$(ephlvm list --noheadings | wc -l)" 0
+		same "$(found /dev/nvme0n1 "$t")" 0
+	done
+}
+
+test_failed_steps_leave_nothing() {
+	local step
+	for step in lvcreate erase-open erase-write erase-flush erase-readback format ready ready-flush; do
+		expect 7 env EPHLVM_FAIL_AT=$step ephlvm create "$(uuid 80)" --flavor t.tiny
+		holds "$err" "$step"
+		same "$step $(ephlvm list --noheadings --state new --state ready | wc -l)" "$step 0"
+	done
+	ephlvm purge
+}
+
+test_damaged_tags_are_not_touched() {
+	expect 0 ephlvm create "$(uuid 9)" --flavor t.tiny
+	lvchange -qq --addtag ephlvm.state=trash $VG/"$(uuid 9)_disk.eph0"
+	expect 0 ephlvm list --noheadings -o state --instance "$(uuid 9)"
+	same "$(xargs <<<"$out")" damaged
+	expect 7 ephlvm delete --yes "$(uuid 9)"
+	expect 0 ephlvm purge
+	lvs $VG/"$(uuid 9)_disk.eph0"
+	lvchange -qq --deltag ephlvm.state=trash --addtag ephlvm.v=2 --deltag ephlvm.v=1 $VG/"$(uuid 9)_disk.eph0"
+	expect 7 ephlvm delete --yes "$(uuid 9)"
+	lvchange -qq --deltag ephlvm.v=2 --addtag ephlvm.v=1 $VG/"$(uuid 9)_disk.eph0"
+	expect 0 ephlvm delete --yes --wait "$(uuid 9)"
+}
+
+test_foreign_lv_was_untouched_by_all_that() {
+	same "$(sha256sum </dev/$VG/foreign)" "$(cat /run/foreign.sum)"
+	same "$(lv_tags $VG/foreign)" ""
+}
+
+test_scrub_erases_free_space() {
+	t=$(token)
+	lvcreate -qq -y -L 128M -n plain $VG
+	plant /dev/$VG/plain "$t"
+	lvremove -qq -y $VG/plain
+	[ "$(found /dev/nvme0n1 "$t")" -gt 0 ]
+	expect 0 ephlvm pool scrub
+	same "$(found /dev/nvme0n1 "$t")" 0
+	same "$(ephlvm list --noheadings | wc -l)" 0
+	same "$(sha256sum </dev/$VG/foreign)" "$(cat /run/foreign.sum)"
+}
+
+test_takeover_touches_no_lv() {
+	lvremove -qq -y $VG
+	vgchange -qq --deltag ephlvm.pool=ephlvm --deltag ephlvm $VG
+	lvcreate -qq -y -L 64M -n theirs $VG
+	expect 3 ephlvm create "$(uuid 10)" --flavor t.tiny
+	expect 0 ephlvm pool init --yes --vg $VG --pool fast
+	same "$(lv_tags $VG/theirs)" ""
+	lvs $VG/theirs
+	expect 0 ephlvm create "$(uuid 10)" --flavor t.tiny --pool fast
+	expect 0 ephlvm delete --yes --wait "$(uuid 10)"
+	expect 3 ephlvm pool init --yes --vg nonesuch
+}
+
+run_tests

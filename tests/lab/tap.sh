@@ -1,0 +1,118 @@
+# shellcheck shell=bash
+# tap.sh - what the lab's cases share. Sourced by each of tests/lab/cases/*.sh, in the lab.
+#
+# A case file defines functions test_*; run_tests runs them in the order of the file, each in a
+# shell of its own with set -e, and prints "ok NAME" or "not ok NAME" with what it printed; last
+# "end of case", without which tests/lab/suite counts a failure.
+
+set -u
+out='' err=''
+
+# expect CODE COMMAND...: run it; its output is in $out and $err; another exit status is a failure.
+expect() {
+	local want=$1 got=0 f
+	shift
+	f=$(mktemp -d)
+	"$@" >"$f/out" 2>"$f/err" </dev/null || got=$?
+	out=$(<"$f/out") err=$(<"$f/err")
+	rm -rf "$f"
+	if [ "$got" != "$want" ]; then
+		printf 'exit %s instead of %s: %s\nstdout: %s\nstderr: %s\n' "$got" "$want" "$*" "$out" "$err"
+		return 1
+	fi
+	echo "exit $got: $*"
+}
+
+# holds TEXT PATTERN: the text has the pattern (fixed string) in it.
+holds() {
+	case $1 in *"$2"*) return 0 ;; esac
+	printf 'no "%s" in: %s\n' "$2" "$1"
+	return 1
+}
+lacks() {
+	case $1 in *"$2"*) ;; *) return 0 ;; esac
+	printf '"%s" in: %s\n' "$2" "$1"
+	return 1
+}
+same() {
+	[ "$1" = "$2" ] && return 0
+	printf '"%s" is not "%s"\n' "$1" "$2"
+	return 1
+}
+
+# until_true SECONDS COMMAND...: wait for a condition, never for a time.
+until_true() {
+	local end=$((SECONDS + $1))
+	shift
+	until "$@" >/dev/null 2>&1; do
+		if [ $SECONDS -ge $end ]; then
+			echo "not within the deadline: $*"
+			return 1
+		fi
+		sleep 0.2
+	done
+}
+
+# uuid N: an instance UUID by number.
+uuid() { printf '%08x-0000-4000-8000-%012x' "$1" "$1"; }
+# token: random text that nothing else holds.
+token() { printf 'tok-%s' "$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')"; }
+
+# plant DEVICE TOKEN: a block full of it at start, middle and end, past the cache.
+plant() {
+	local size block
+	size=$(blockdev --getsize64 "$1")
+	block=$(mktemp)
+	yes "$2" | head -c 65536 >"$block"
+	for at in 0 $((size / 65536 / 2)) $((size / 65536 - 1)); do
+		dd if="$block" of="$1" bs=65536 seek="$at" conv=notrunc,fsync oflag=direct status=none
+	done
+	rm -f "$block"
+}
+# found DEVICE TOKEN: how often it is on the device.
+found() {
+	local result
+	result=$("$EPHLVM_BUILD/tests/lab/tools/ephlvm-scan" "$1" "$2") || return 1
+	printf '%s\n' "$result" | awk 'NR == 1 { print $2 }'
+}
+# is_zero DEVICE: every byte of it.
+is_zero() { cmp -s -n "$(blockdev --getsize64 "$1")" "$1" /dev/zero; }
+# ranges VG/LV: its physical extents as ephlvm shows them.
+ranges() { lvs --noheadings -o seg_pe_ranges "$1" | xargs; }
+lv_tags() { lvs --noheadings -o lv_tags "$1" 2>/dev/null | xargs; }
+lv_count() { lvs --noheadings -a "$1" 2>/dev/null | wc -l; }
+trash_of() { ephlvm list --state trash --noheadings -o lv --instance "$1"; }
+
+# small_flavors: flavors of a few MiB, so that many fit on a small drive.
+small_flavors() {
+	mkdir -p /etc/ephlvm
+	cat >/etc/ephlvm/ephlvm.json <<-JSON
+	{"flavors": {
+	  "t.tiny":  {"vcpus": 1, "ram": "1G", "root": "1G", "ephemeral": "64M"},
+	  "t.small": {"vcpus": 1, "ram": "1G", "root": "1G", "ephemeral": "256M"},
+	  "t.large": {"vcpus": 1, "ram": "1G", "root": "1G", "ephemeral": "1G"}
+	}}
+	JSON
+	chmod 644 /etc/ephlvm/ephlvm.json
+}
+
+run_tests() {
+	local name names log start status
+	log=$(mktemp)
+	mapfile -t names < <(grep -oE '^test_[a-z0-9_]+' "$0")
+	for name in "${names[@]}"; do
+		start=$SECONDS
+		# Not as an if's condition: there set -e would be ignored, and no check could fail.
+		(set -e; "$name") >"$log" 2>&1
+		status=$?
+		if [ "$status" = 0 ]; then
+			echo "ok $name ($((SECONDS - start)) s)"
+			grep '^SHOW ' "$log" | sed 's/^SHOW /   /' || true
+		else
+			echo "not ok $name ($((SECONDS - start)) s)"
+			sed 's/^/    /' "$log" | tail -n 40
+		fi
+	done
+	rm -f "$log"
+	echo "end of case"
+}
