@@ -54,10 +54,10 @@ int out_add(struct json_object *rows, const struct out_column *columns, const vo
 int out_extend(struct json_object *rows, const struct out_column *columns, const void *object);
 int out_volumes(const struct ephlvm_volumes *volumes, struct json_object **ret_rows);
 
-/* Rows as a table, with -o and --noheadings of @args; @args may be NULL. Nothing for no rows. */
+/* table.c: rows as a table, with -o and --noheadings of @args; @args may be NULL. Nothing for no rows. */
 enum cli_exit out_table(struct cli *cli, const struct cli_args *args,
 			const struct out_column *columns, struct json_object *rows);
-/* Rows as lists of heading and value, an empty line between. */
+/* Lists of heading and value, an empty line between. */
 enum cli_exit out_lists(struct cli *cli, const struct out_column *columns,
 			struct json_object *rows);
 /* Is -o, if given, good? Asked before the work begins. */

@@ -17,6 +17,7 @@ as_root() {
 need_packages() {
 	local purpose missing=() p
 	for purpose in "$@"; do
+		# shellcheck disable=SC2013 # words are wanted
 		for p in $(sed -n "s/^$purpose //p" packaging/packages); do
 			dpkg-query -W -f='${db:Status-Status}\n' "$p" 2>/dev/null |
 				grep -qx installed || missing+=("$p")

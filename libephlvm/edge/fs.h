@@ -21,8 +21,9 @@ int eph_fs_check(struct ephlvm_ctx *ctx, const char *fs, uint64_t size_bytes, co
 
 /*
  * Make @fs with @label on the device behind @fd (opened read-write, not O_EXCL by us: the tools
- * open it themselves, through the inherited descriptor, so no path can be swapped). Existing
- * signatures never make it stop or ask. Then flush, and read type and label back with libblkid.
+ * open it themselves, through the inherited descriptor, so no path can be swapped). The device reads
+ * as zeros, because create erased it; ext4 is told so. Signatures that are there all the same never make
+ * it stop or ask. Then flush, and read type and label back with libblkid: -EIO where they differ.
  * "none" does nothing. @subject names the volume in errors.
  */
 int eph_fs_make(struct ephlvm_ctx *ctx, int fd, const char *subject, const char *fs,
@@ -33,11 +34,12 @@ int eph_fs_make(struct ephlvm_ctx *ctx, int fd, const char *subject, const char 
  * All NULL when there is nothing. Results are owned by the caller.
  */
 struct eph_fs_found {
-	char *type;  /* "ext4", "LVM2_member", "crypto_LUKS" ...; NULL for none */
+	char *type; /* "ext4", "LVM2_member", "crypto_LUKS" ...; NULL for none */
 	char *label; /* NULL for none */
 	char *pttype; /* "gpt", "dos"; NULL for none */
 };
-int eph_fs_probe(struct ephlvm_ctx *ctx, int fd, const char *subject, struct eph_fs_found *ret_found);
+int eph_fs_probe(struct ephlvm_ctx *ctx, int fd, const char *subject,
+		 struct eph_fs_found *ret_found);
 void eph_fs_found_clear(struct eph_fs_found *found);
 
 #endif

@@ -141,15 +141,6 @@ static int check_vg(struct ephlvm_ctx *ctx, const struct eph_vg *vg)
 	return check_name(ctx, vg->name);
 }
 
-static bool is_partial(const struct eph_vg *vg)
-{
-	bool partial = vg->missing_pvs > 0;
-
-	for (size_t i = 0; i < vg->n_pvs; i++)
-		partial = partial || vg->pvs[i].missing;
-	return partial;
-}
-
 /* Every PV of @vg is where the view says, at this moment, and nowhere else. */
 static int find_pvs(struct ephlvm_ctx *ctx, struct eph_lvm_backend *backend,
 		    const struct eph_vg *vg)
@@ -186,7 +177,7 @@ static int change_config(struct ephlvm_ctx *ctx, struct eph_lvm_backend *backend
 	char *config;
 	int r;
 
-	if (!is_partial(vg)) {
+	if (!eph_lvm_is_partial(vg)) {
 		r = find_pvs(ctx, backend, vg);
 		if (r < 0)
 			return r;
@@ -233,7 +224,7 @@ static int change_begin(struct ephlvm_ctx *ctx, const struct eph_vg *vg, const c
 
 static int refuse_partial(struct ephlvm_ctx *ctx, const struct eph_vg *vg, const char *what)
 {
-	if (!is_partial(vg))
+	if (!eph_lvm_is_partial(vg))
 		return 0;
 	return eph_fail(ctx, EPHLVM_ERROR_SYSTEM, EIO, vg->name,
 			"bring the drive back, or retire it with vgreduce --removemissing",
@@ -556,11 +547,16 @@ int eph_lvm_vg_create(struct ephlvm_ctx *ctx, const char *name, const struct eph
 	return eph_lvm_run(ctx, backend, &args, &job, NULL);
 }
 
-/* -S text of one VG; @rest is more of it. */
-static void select_vg(struct eph_lvm_args *args, const char *vg_uuid, const char *rest)
+static int select_vg(struct ephlvm_ctx *ctx, struct eph_lvm_args *args, const struct eph_vg *vg)
 {
+	_cleanup_free_ char *selection = eph_lvm_select_vg(vg);
+
+	if (!selection)
+		return eph_fail_oom(ctx);
 	eph_lvm_arg(args, "-S");
-	eph_lvm_argf(args, "vg_uuid=\"%s\"%s", vg_uuid, rest);
+	eph_lvm_arg(args, selection);
+	eph_lvm_arg(args, vg->name);
+	return 0;
 }
 
 int eph_lvm_vg_retag(struct ephlvm_ctx *ctx, const struct eph_vg *vg, const struct eph_strv *del,
@@ -584,8 +580,9 @@ int eph_lvm_vg_retag(struct ephlvm_ctx *ctx, const struct eph_vg *vg, const stru
 		return r;
 	eph_lvm_arg_each(&args, "--deltag", del);
 	eph_lvm_arg_each(&args, "--addtag", add);
-	select_vg(&args, vg->uuid, "");
-	eph_lvm_arg(&args, vg->name);
+	r = select_vg(ctx, &args, vg);
+	if (r < 0)
+		return r;
 	return eph_lvm_run(ctx, backend, &args, &job, NULL);
 }
 
@@ -601,8 +598,9 @@ int eph_lvm_vg_no_autoactivation(struct ephlvm_ctx *ctx, const struct eph_vg *vg
 		return r;
 	eph_lvm_arg(&args, "--setautoactivation");
 	eph_lvm_arg(&args, "n");
-	select_vg(&args, vg->uuid, "");
-	eph_lvm_arg(&args, vg->name);
+	r = select_vg(ctx, &args, vg);
+	if (r < 0)
+		return r;
 	return eph_lvm_run(ctx, backend, &args, &job, NULL);
 }
 
@@ -622,7 +620,8 @@ int eph_lvm_vg_remove(struct ephlvm_ctx *ctx, const char *name, const char *vg_u
 	if (r < 0)
 		return r;
 	/* --yes would remove the LVs in it without asking. */
-	select_vg(&args, vg_uuid, " && lv_count=0");
+	eph_lvm_arg(&args, "-S");
+	eph_lvm_argf(&args, "vg_uuid=\"%s\" && lv_count=0", vg_uuid);
 	eph_lvm_arg(&args, name);
 	return eph_lvm_run(ctx, backend, &args, &job, NULL);
 }

@@ -185,7 +185,7 @@ int eph_lvm_lv_activate(struct ephlvm_ctx *ctx, const struct eph_vg *vg,
 			const struct eph_strv *lv_uuids);
 int eph_lvm_lv_deactivate(struct ephlvm_ctx *ctx, const struct eph_vg *vg,
 			  const struct eph_strv *lv_uuids);
-/* lvremove -y -S, by uuid and by bearing our tag, 200 a call. Allowed in a partial VG. */
+/* lvremove -y -S, by uuid and by bearing our tag, 200 a call and a commit. Allowed in a partial VG. */
 int eph_lvm_lv_remove(struct ephlvm_ctx *ctx, const struct eph_vg *vg,
 		      const struct eph_strv *lv_uuids);
 

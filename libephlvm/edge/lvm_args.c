@@ -138,17 +138,40 @@ int eph_lvm_filter_text(const struct eph_vg *vg, char **ret_text)
 	return 0;
 }
 
+bool eph_lvm_is_partial(const struct eph_vg *vg)
+{
+	if (vg->missing_pvs > 0)
+		return true;
+	for (size_t i = 0; i < vg->n_pvs; i++)
+		if (vg->pvs[i].missing)
+			return true;
+	return false;
+}
+
+char *eph_lvm_select_vg(const struct eph_vg *vg)
+{
+	char *text;
+
+	return asprintf(&text, "vg_uuid=\"%s\"%s", vg->uuid,
+			eph_lvm_is_partial(vg) ? "" : " && vg_missing_pv_count=0") < 0 ?
+		       NULL :
+		       text;
+}
+
 char *eph_lvm_select_lvs(const struct eph_vg *vg, const char *const *lv_uuids, size_t n)
 {
+	_cleanup_free_ char *select_vg = eph_lvm_select_vg(vg);
 	_cleanup_free_ char *text = NULL;
 	_cleanup_fclose_ FILE *f = NULL;
 	size_t bytes;
 	int r;
 
+	if (!select_vg)
+		return NULL;
 	f = open_memstream(&text, &bytes);
 	if (!f)
 		return NULL;
-	fprintf(f, "vg_uuid=\"%s\" && lv_tags=\"ephlvm\" && (", vg->uuid);
+	fprintf(f, "%s && lv_tags=\"ephlvm\" && (", select_vg);
 	for (size_t i = 0; i < n; i++)
 		fprintf(f, "%slv_uuid=\"%s\"", i ? " || " : "", lv_uuids[i]);
 	fputs(")", f);

@@ -19,8 +19,8 @@
 #define LOCK_PAUSE_FIRST_MS 50
 #define LOCK_PAUSE_MAX_MS 400
 
-/* 50 + 100 + 200 + 400 ms: time enough for udev to look at a device, not for a person to close it. */
-#define IN_USE_TRIES 5
+/* 50 + 100 + 200 ms: time enough for udev to look at a device, not for a person to close it. */
+#define IN_USE_TRIES 4
 
 enum outcome {
 	DONE,

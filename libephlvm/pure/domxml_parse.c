@@ -56,6 +56,7 @@ struct parse {
 	enum place places[EPH_DOMXML_MAX_DEPTH + 1];
 	size_t depth;
 	bool complete; /* the root's end was seen */
+	bool lost; /* the offset of a tag could not be told */
 	size_t child_start; /* of the child of devices that is open */
 
 	char *text; /* of the element that is open, where its place has one */
@@ -177,24 +178,21 @@ static void add_ref(struct parse *p, enum eph_domxml_ref_kind kind, const char *
 	doc->refs[doc->n_refs++] = (struct eph_domxml_ref){ .kind = kind, .value = copy };
 }
 
-/* The offset up to which the parser has read, which in an element's callback is its end. */
+/* The offset up to which the parser has read; beyond the end where it does not know. */
 static size_t parse_offset(struct parse *p)
 {
 	long at = xmlByteConsumed(p->sax);
 
-	if (at >= 0 && (size_t)at <= p->doc->bytes)
-		return (size_t)at;
-	if (p->r == 0)
-		p->r = eph_fail(p->ctx, EPHLVM_ERROR_INTERNAL, EIO, NULL, NULL,
-				"the XML parser lost its place");
-	return 0;
+	return at >= 0 && (size_t)at <= p->doc->bytes ? (size_t)at : p->doc->bytes + 1;
 }
 
+/*
+ * Not where a tag ends. In a start tag that is not well-formed that is so, and the parser says it just
+ * after; without such an error the parser is not the one we know.
+ */
 static struct eph_domxml_span tag_lost(struct parse *p)
 {
-	if (p->r == 0)
-		p->r = eph_fail(p->ctx, EPHLVM_ERROR_INTERNAL, EIO, NULL, NULL,
-				"the XML parser lost its place");
+	p->lost = true;
 	return (struct eph_domxml_span){ 0, 0 };
 }
 
@@ -204,9 +202,11 @@ static struct eph_domxml_span tag_span(struct parse *p, size_t end)
 	const char *xml = p->doc->xml;
 	size_t start = end;
 
+	if (end == 0 || end > p->doc->bytes || xml[end - 1] != '>')
+		return tag_lost(p);
 	while (start > 0 && xml[start - 1] != '<')
 		start--;
-	if (start == 0 || xml[end - 1] != '>')
+	if (start == 0)
 		return tag_lost(p);
 	return (struct eph_domxml_span){ start - 1, end };
 }
@@ -218,8 +218,6 @@ static struct eph_domxml_span start_tag_span(struct parse *p)
 
 	if (at < p->doc->bytes && p->doc->xml[at] == '/')
 		at++;
-	if (at >= p->doc->bytes)
-		return tag_lost(p);
 	return tag_span(p, at + 1);
 }
 
@@ -542,6 +540,9 @@ static int run_parser(struct parse *p)
 		xmlFreeDoc(tree);
 	if (p->r < 0)
 		return p->r;
+	if (parser->wellFormed && parser->nsWellFormed && p->complete && p->lost)
+		return eph_fail(p->ctx, EPHLVM_ERROR_INTERNAL, EIO, NULL, NULL,
+				"the XML parser does not tell where elements are");
 	if (parser->wellFormed && parser->nsWellFormed && p->complete)
 		return 0;
 	/* Each error was reported to on_error(), but for memory that was short before it could be. */

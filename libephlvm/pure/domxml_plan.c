@@ -173,29 +173,24 @@ static int look_for_ours(struct ephlvm_ctx *ctx, const struct eph_domxml_doc *do
 			 const struct eph_domxml_elem **ret_ours)
 {
 	const struct eph_domxml_elem *disk = find_plain(doc, want->source);
-	size_t sources = count_sources(doc, want->source);
+	size_t sources = count_sources(doc, want->source), targets;
+	const char *there = disk ? disk->target : NULL, *target;
 	bool ours;
 
-	ours = disk && sources == 1 && disk->target &&
-	       count_refs(doc, EPH_DOMXML_REF_TARGET, disk->target) == 1 &&
-	       (!want->target || strcmp(disk->target, want->target) == 0);
-	if (ours) {
-		*ret_ours = disk;
-		return 0;
-	}
-	if (sources > 0)
+	ours = sources == 1 && there && (!want->target || strcmp(there, want->target) == 0);
+	if (sources > 0 && !ours)
 		return eph_fail(ctx, EPHLVM_ERROR_BUSY, EEXIST, want->source,
 				"remove it there first, or give its own target",
 				"source \"%s\" is in use by another device of the domain%s%s%s",
-				want->source, disk && disk->target ? ", target \"" : "",
-				disk && disk->target ? disk->target : "",
-				disk && disk->target ? "\"" : "");
-	if (want->target && count_refs(doc, EPH_DOMXML_REF_TARGET, want->target) > 0)
-		return eph_fail(ctx, EPHLVM_ERROR_BUSY, EEXIST, want->target,
+				want->source, there ? ", target \"" : "", there ? there : "",
+				there ? "\"" : "");
+	target = ours ? there : want->target;
+	targets = target ? count_refs(doc, EPH_DOMXML_REF_TARGET, target) : 0;
+	if (targets > (ours ? 1 : 0))
+		return eph_fail(ctx, EPHLVM_ERROR_BUSY, EEXIST, target,
 				"give another target, or auto for the next free one",
-				"target \"%s\" is taken by another disk of the domain",
-				want->target);
-	*ret_ours = NULL;
+				"target \"%s\" is taken by another disk of the domain", target);
+	*ret_ours = ours ? disk : NULL;
 	return 0;
 }
 

@@ -478,27 +478,41 @@ int ephlvm_attach(struct ephlvm_ctx *ctx, const char *instance,
 	return r;
 }
 
+/* Every use that the domain makes of @v, by the path that it has there. */
 static int detach_one(struct ephlvm_ctx *ctx, const struct job *job, const struct ephlvm_volume *v)
 {
 	struct eph_dm_info info;
-	bool there = false;
+	bool told = false;
 	size_t at = 0;
 	int r;
 
 	r = eph_dm_info(ctx, v->vg_uuid, v->lv_uuid, &info);
 	if (r < 0)
 		return r;
-	while ((at = eph_virt_find(&job->uses, at, v->vg, v->lv, info.exists ? info.devno : 0)) > 0)
-		there |= eph_streq(job->uses.uses[at - 1].domain_uuid, job->domain.uuid);
-	if (!there)
-		return 0;
-	eph_action(ctx, "detach", v->name, v->size_bytes);
-	if (job->o.flags & EPHLVM_DRY_RUN)
-		return 0;
-	r = eph_step(ctx, "detach");
-	return r < 0 ? r :
-		       eph_virt_detach(ctx, job->domain.uuid, v->path,
-				       job->config->detach_timeout_ms);
+	while ((at = eph_virt_find(&job->uses, at, v->vg, v->lv, info.exists ? info.devno : 0)) >
+	       0) {
+		const struct eph_virt_use *use = &job->uses.uses[at - 1];
+
+		if (!eph_streq(use->domain_uuid, job->domain.uuid))
+			continue;
+		if (!use->target)
+			return eph_fail(ctx, EPHLVM_ERROR_BUSY, EBUSY, v->name,
+					"see \"virsh dumpxml\"",
+					"domain \"%s\" uses \"%s\", and not as a disk of its own",
+					use->domain_name, v->name);
+		if (!told)
+			eph_action(ctx, "detach", v->name, v->size_bytes);
+		told = true;
+		if (job->o.flags & EPHLVM_DRY_RUN)
+			continue;
+		r = eph_step(ctx, "detach");
+		if (r == 0)
+			r = eph_virt_detach(ctx, job->domain.uuid, use->source,
+					    job->config->detach_timeout_ms);
+		if (r < 0)
+			return r;
+	}
+	return 0;
 }
 
 int ephlvm_detach(struct ephlvm_ctx *ctx, const char *instance,

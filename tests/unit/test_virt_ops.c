@@ -35,6 +35,7 @@ static struct {
 	int give_up_after; /* reads of the live document until the guest gives the disk up; -1 never */
 	int ignored; /* requests that the guest does not hear */
 	int busy_errors; /* requests that QEMU refuses, being at it already */
+	bool later_fail; /* every request but the first is refused, in other words */
 	bool fails; /* a change is refused, nothing done */
 	bool fails_yet_done; /* a change is refused, and was made all the same */
 	bool ends_on_detach; /* the domain shuts down instead */
@@ -243,6 +244,8 @@ int virDomainDetachDeviceFlags(virDomainPtr dom, const char *xml, unsigned int f
 			guest_gives_up();
 		return fail_with(VIR_ERR_INTERNAL_ERROR, "monitor is gone");
 	}
+	if (fake.later_fail && fake.requests > 1)
+		return fail_with(VIR_ERR_OPERATION_FAILED, "unplug of device was rejected");
 	if (fake.busy_errors > 0) {
 		fake.busy_errors--;
 		fake.pending = true;
@@ -361,6 +364,16 @@ static void unplug_under_way_is_no_failure(void **state)
 	fake.busy_errors = 1;
 	fake.give_up_after = 1;
 	assert_int_equal(detach(*state, 20000), 0);
+	assert_null(fake.live[1].source);
+}
+
+/* Once the guest was asked, only the document and the deadline end the waiting. */
+static void later_refusals_are_waited_out(void **state)
+{
+	fake.later_fail = true;
+	fake.give_up_after = 3;
+	assert_int_equal(detach(*state, 20000), 0);
+	assert_true(fake.requests > 1);
 	assert_null(fake.live[1].source);
 }
 
@@ -518,23 +531,15 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-		T(detach_takes_it_out_of_both),
-		T(detach_finds_each_by_its_own_target),
-		T(detach_knows_the_mapper_name),
-		T(detach_escapes_what_the_document_says),
-		T(said_and_not_done_is_an_error),
-		T(detach_waits_for_the_guest),
-		T(detach_asks_a_deaf_guest_again),
-		T(unplug_under_way_is_no_failure),
-		T(guest_that_keeps_it_is_busy),
-		T(refused_detach_is_told),
-		T(refused_yet_done_is_done),
-		T(domain_that_ends_has_no_disk),
-		T(attach_passes_text_and_place),
-		T(no_connection_and_no_right),
-		T(reading_cannot_write),
-		T(uses_say_where_they_are),
-		T(domain_that_goes_while_read_is_left_out),
+		T(detach_takes_it_out_of_both),	   T(detach_finds_each_by_its_own_target),
+		T(detach_knows_the_mapper_name),   T(detach_escapes_what_the_document_says),
+		T(said_and_not_done_is_an_error),  T(detach_waits_for_the_guest),
+		T(detach_asks_a_deaf_guest_again), T(unplug_under_way_is_no_failure),
+		T(later_refusals_are_waited_out),  T(guest_that_keeps_it_is_busy),
+		T(refused_detach_is_told),	   T(refused_yet_done_is_done),
+		T(domain_that_ends_has_no_disk),   T(attach_passes_text_and_place),
+		T(no_connection_and_no_right),	   T(reading_cannot_write),
+		T(uses_say_where_they_are),	   T(domain_that_goes_while_read_is_left_out),
 		T(each_allocation_may_fail),
 	};
 
