@@ -35,11 +35,12 @@ need_packages() {
 	rm -f /tmp/ephlvm-apt.$$
 }
 
-# build_preset NAME: configure and build build/NAME, quietly unless it fails.
+# build_preset NAME [TARGET...]: configure and build build/NAME, quietly unless it fails.
 build_preset() {
-	local log=build/$1.log
+	local log=build/$1.log targets=()
+	[ $# -eq 1 ] || targets=(--target "${@:2}")
 	mkdir -p build
-	{ cmake --preset "$1" && cmake --build "build/$1" -j"$(nproc)"; } >"$log" 2>&1 || {
+	{ cmake --preset "$1" && cmake --build "build/$1" -j"$(nproc)" "${targets[@]}"; } >"$log" 2>&1 || {
 		grep -E 'error|Error|warning' -A3 "$log" | tail -n 60 >&2
 		fail "the build of preset $1 failed; see $log"
 	}

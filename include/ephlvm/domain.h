@@ -13,11 +13,15 @@ EPHLVM_BEGIN_DECLS
 /**
  * struct ephlvm_xml_opts - the disk that is added to or removed from a document
  * @size: sizeof(struct ephlvm_xml_opts); set by EPHLVM_XML_OPTS_INIT
- * @source: absolute path of the block device, not NULL
- * @target: target name ("vdb"), "auto" for the next free one; NULL for "vdb"
+ * @source: absolute path of the block device, not NULL: UTF-8 without control characters, "//",
+ *          "/./" and "/../", at most 4095 bytes
+ * @target: target name ("vda" to "vdzzz"), "auto" for the next free one from "vdb" on; NULL for
+ *          "vdb"
  * @bus: "virtio"; NULL for "virtio". Later versions add others.
- * @serial: serial number the guest sees; NULL for "ephemeral0"
- * @read_bytes_sec: limit of reads in bytes a second, 0 for none; likewise the others
+ * @serial: serial number the guest sees, 1 to 20 of A-Z a-z 0-9 _ . + - and space; NULL for
+ *          "ephemeral0". The alias is "ua-" and this, with "_" for what an alias cannot hold.
+ * @read_bytes_sec: limit of reads in bytes a second, at most 10^15, 0 for none; likewise the
+ *                  others
  * @write_bytes_sec: see @read_bytes_sec
  * @total_bytes_sec: see @read_bytes_sec; not together with the two before
  * @read_iops_sec: limit of read operations a second, 0 for none
@@ -60,12 +64,16 @@ struct ephlvm_xml_opts {
  * @ret_bytes: receives its length without the NUL; not NULL
  *
  * A pure text transform: every byte of @xml stays, one <disk> element is added after the last
- * <disk> of /domain/devices. Where our own disk is there already the output equals the input.
- * Warnings (the guest will not see it as vdb, iothread not declared) go to the log. Does no
- * I/O and needs no privilege.
+ * <disk> of /domain/devices (without one after <emulator>, else as the first child), indented as
+ * its neighbour. Where our own disk (this source, and this target or "auto") is there already the
+ * output equals the input. Warnings go to the log: the guest will not see it as @target; the
+ * iothread is not declared, or the alias taken, and so left out; the serial is there twice. Does
+ * no I/O and needs no privilege.
  *
- * Return: 0, or -EINVAL (document or option refused), -EEXIST (target or source taken by
- * another device), -E2BIG (document too long), -ENOMEM.
+ * Return: 0, or -EINVAL (option refused; or document refused: not UTF-8, not well-formed, a
+ * DOCTYPE, no kvm, qemu or test domain of os type hvm, not one <devices> to put it into, or the
+ * disk would come before the one that is booted today), -EEXIST (target or source taken by another
+ * device), -E2BIG (document too long), -ENOMEM.
  *
  * Since: 0.1
  */
@@ -83,9 +91,11 @@ EPHLVM_EXPORT int ephlvm_xml_add(struct ephlvm_ctx *ctx, const char *xml, size_t
  * @ret_bytes: receives its length without the NUL; not NULL
  *
  * Takes out the element with that source and the white space that came with it, also after
- * libvirt wrote the document anew. Where it is not there the output equals the input.
+ * libvirt wrote the document anew: what ephlvm_xml_add() gave becomes again what it was given.
+ * Where the source is not there the output equals the input.
  *
- * Return: as ephlvm_xml_add(), without -EEXIST.
+ * Return: as ephlvm_xml_add(), without -EEXIST; -EINVAL also where the source is there more than
+ * once, at another target than @target, or in a device that is no plain block disk.
  *
  * Since: 0.1
  */

@@ -157,7 +157,8 @@ struct eph_lv *eph_lvm_lv_by_name(const struct eph_vg *vg, const char *name);
  * never merely hidden by us), waits for LVM's lock without waiting inside LVM, up to the configured
  * deadline (-ETIMEDOUT, kind BUSY), and passes --yes. VGs are named by name; that it is @vg follows
  * from the PV uuids or from selection by the VG's uuid. A return of 0 means that LVM said so, no more:
- * a selection that matches nothing is no error. Failures: -ENOSPC (space or metadata area), -EBUSY (in
+ * a selection that matches nothing is no error, and in a VG that a drive joined after the view was read
+ * it never matches. Failures: -ENOSPC (space or metadata area), -EBUSY (in
  * use), -EINVAL (a name that is none), else -EIO, with LVM's words in the record.
  */
 

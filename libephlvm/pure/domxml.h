@@ -46,17 +46,17 @@ bool eph_domxml_same_device(const char *a, const char *b);
 
 /*
  * The <disk> element alone, without indentation, as ephlvm_xml_add() would insert it: for
- * virDomainDetachDevice. @opts->target must be a name. The iothread is written as given, since there
- * is no document to look it up in. free() the result.
+ * virDomainDetachDevice. @opts->target must be a name. The iothread is written as given, since
+ * there is no document to look it up in. free() the result.
  */
 int eph_domxml_disk_text(struct ephlvm_ctx *ctx, const struct ephlvm_xml_opts *opts,
 			 char **ret_xml);
 
 /*
- * The same for a domain whose document is at hand: for virDomainAttachDevice. All that
- * ephlvm_xml_add() checks and chooses (target taken, "auto", iothread, alias, boot order) is checked
- * and chosen here; NULL in @ret_xml means that our disk is there already. free() the results.
- * Returns as ephlvm_xml_add().
+ * The same for a domain whose document is at hand: for virDomainAttachDevice. What
+ * ephlvm_xml_add() checks and chooses (target taken, "auto", iothread, alias, boot order) is
+ * checked and chosen here; NULL in @ret_xml means that our disk is there already. free() the
+ * results. Returns as ephlvm_xml_add().
  */
 int eph_domxml_plan_text(struct ephlvm_ctx *ctx, const char *xml, size_t xml_bytes,
 			 const struct ephlvm_xml_opts *opts, char **ret_xml, char **ret_target);

@@ -154,8 +154,10 @@ struct eph_domxml_plan {
 int eph_domxml_read(struct ephlvm_ctx *ctx, const char *xml, size_t xml_bytes,
 		    struct eph_domxml_doc *ret_doc);
 
-/* 0, -EINVAL (boot order), -EEXIST (taken), -ENOMEM (record set). Warns of what the guest will not see
- * as asked. */
+/*
+ * 0, -EINVAL (boot order), -EEXIST (taken), -ENOMEM (record set). Warns of what the guest will not
+ * see as asked.
+ */
 int eph_domxml_plan_make(struct ephlvm_ctx *ctx, const struct eph_domxml_doc *doc,
 			 const struct eph_domxml_want *want, struct eph_domxml_plan *ret_plan);
 

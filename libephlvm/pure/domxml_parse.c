@@ -187,8 +187,8 @@ static size_t parse_offset(struct parse *p)
 }
 
 /*
- * Not where a tag ends. In a start tag that is not well-formed that is so, and the parser says it just
- * after; without such an error the parser is not the one we know.
+ * Not where a tag ends. In a start tag that is not well-formed that is so, and the parser says it
+ * just after; without such an error the parser is not the one we know.
  */
 static struct eph_domxml_span tag_lost(struct parse *p)
 {

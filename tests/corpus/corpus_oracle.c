@@ -262,7 +262,7 @@ static bool within_limits(const xmlNode *node)
 	return true;
 }
 
-/* The exit code of `xml add --source SOURCE --target vdb`, and whether the disk is there already. */
+/* The exit code of `xml add --source SOURCE --target vdb`; whether the disk is there already. */
 static int judge(xmlDocPtr doc, const char *text, size_t bytes, bool *ret_there)
 {
 	const char *xpath = "count(/domain/devices//source/@*[(name()='dev' or name()='file' or "

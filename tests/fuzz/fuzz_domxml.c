@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * fuzz_domxml.c - domain documents of arbitrary bytes. What is added is one run of bytes; removal gives
- * the document back; adding twice is adding once; what is removed is gone; and no document is anything
- * but taken or refused.
+ * fuzz_domxml.c - domain documents of arbitrary bytes. What is added is one run of bytes; removal
+ * gives the document back; adding twice is adding once; what is removed is gone; and no document is
+ * anything but taken or refused.
  */
 #include <stdint.h>
 #include <stdlib.h>

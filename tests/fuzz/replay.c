@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * replay.c - a fuzz target as a plain test: every file of the directories named, once each. The file at
- * hand is named before it is tried, so that a crash says which. No file at all is a failure.
+ * replay.c - a fuzz target as a plain test: every file of the directories named, once each. The file
+ * at hand is named before it is tried, so that a crash says which. No file at all is a failure.
  */
 #include <dirent.h>
 #include <fcntl.h>

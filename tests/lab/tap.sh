@@ -63,7 +63,7 @@ plant() {
 	local size block
 	size=$(blockdev --getsize64 "$1")
 	block=$(mktemp)
-	yes "$2" | head -c 65536 >"$block"
+	head -c 65536 < <(yes "$2") >"$block" # not a pipe: yes ends by SIGPIPE, and pipefail would see it
 	for at in 0 $((size / 65536 / 2)) $((size / 65536 - 1)); do
 		dd if="$block" of="$1" bs=65536 seek="$at" conv=notrunc,fsync oflag=direct status=none
 	done

@@ -145,7 +145,8 @@ size_t rig_add(struct rig *rig, unsigned int mib)
 	struct rig_drive *drive = &rig->drives[rig->n];
 
 	assert_true(rig->n < RIG_MAX);
-	snprintf(drive->file, sizeof(drive->file), "%s/drive%zu", rig->dir, rig->n);
+	assert_true(snprintf(drive->file, sizeof(drive->file), "%s/drive%zu", rig->dir, rig->n) <
+		    (int)sizeof(drive->file));
 	assert_int_equal(make_file(drive->file, mib), 0);
 	rig->n++;
 	rig_plug(rig, rig->n - 1, NULL);

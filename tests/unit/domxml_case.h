@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * domxml_case.h - what the tests of the domain XML room share: small documents in words, and calls that
- * check what holds for every call. To be included once in a test program.
+ * domxml_case.h - what the tests of the domain XML room share: small documents in words, and calls
+ * that check what holds for every call. To be included once in a test program.
  */
 #ifndef EPH_TESTS_DOMXML_CASE_H
 #define EPH_TESTS_DOMXML_CASE_H

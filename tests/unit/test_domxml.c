@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * test_domxml.c - the disk put into a domain document and taken out of it: what is written, where, and
- * what of the document changes (nothing else).
+ * test_domxml.c - the disk put into a domain document and taken out of it: what is written, where,
+ * and what of the document changes (nothing else).
  */
 #include "domxml_case.h"
 

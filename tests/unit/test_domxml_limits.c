@@ -155,13 +155,11 @@ static void attributes_have_a_limit(void **state)
 	static const char tail[] = "/><devices></devices></domain>";
 	_cleanup_free_ char *most = with_attributes(HEAD "<a", "b", EPH_DOMXML_MAX_ATTRS, tail);
 	_cleanup_free_ char *more = with_attributes(HEAD "<a", "b", EPH_DOMXML_MAX_ATTRS + 1, tail);
-	_cleanup_free_ char *many = with_attributes(HEAD "<a", "b", 600000, tail);
 	struct ephlvm_xml_opts opts = plain_opts();
 
 	(void)state;
 	free(added(most, &opts));
 	assert_refused(more, EINVAL, "more than 256 attributes");
-	assert_refused(many, EINVAL, "more than 256 attributes");
 }
 
 /* They are compared with each other wherever they stand. */
@@ -179,17 +177,19 @@ static void namespaces_have_a_limit(void **state)
 }
 
 /*
- * What looks like a comment or an instruction may be something else to the parser once the document is
- * not well-formed: nothing of it may cost time then.
+ * Comparing that many attributes takes minutes. What looks like a comment or an instruction may be
+ * something else to the parser once the document is not well-formed: nothing may cost time then.
  */
-static void nothing_is_read_behind_the_first_error(void **state)
+static void attributes_that_would_take_minutes(void **state)
 {
-	static const char *const heads[] = { HEAD "<?1 <a", HEAD "<a<!-- <b", HEAD "&x <?b <a",
+	static const char *const heads[] = { HEAD "<a",		  HEAD "<?1 <a",
+					     HEAD "<a<!-- <b",	  HEAD "&x <?b <a",
 					     HEAD "<a b=<!-- <a", HEAD "<1 <![CDATA[ <a" };
+	_cleanup_free_ char *many = with_attributes("", "b", 600000, "/></domain>");
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(heads); i++) {
-		_cleanup_free_ char *xml = with_attributes(heads[i], "b", 600000, "/>");
+		_cleanup_free_ char *xml = filled(heads[i], many, "", strlen(many));
 
 		assert_refused(xml, EINVAL, "");
 	}
@@ -268,7 +268,7 @@ int main(void)
 		CASE(nesting_has_a_limit),
 		CASE(attributes_have_a_limit),
 		CASE(namespaces_have_a_limit),
-		CASE(nothing_is_read_behind_the_first_error),
+		CASE(attributes_that_would_take_minutes),
 		CASE(each_allocation_fails_in_turn),
 	};
 

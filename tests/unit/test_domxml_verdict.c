@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
  * test_domxml_verdict.c - which domain documents get a disk and which are refused, what is taken,
- * what is warned of. The large corpus of documents is tests/corpus; here each rule has its smallest one.
+ * what is warned of. The large corpus is tests/corpus; here each rule has its smallest document.
  */
 #include "domxml_case.h"
 #include "pure/domxml_doc.h"
