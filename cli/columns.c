@@ -171,6 +171,8 @@ static int purged_result(const void *object, struct json_object **ret_value)
 		return out_text("freed", ret_value);
 	case EPHLVM_PURGE_BUSY:
 		return out_text("busy", ret_value);
+	case EPHLVM_PURGE_GONE:
+		return out_text("gone", ret_value);
 	case EPHLVM_PURGE_FAILED:
 		break;
 	}

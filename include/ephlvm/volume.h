@@ -175,7 +175,8 @@ enum ephlvm_purge_result {
 	EPHLVM_PURGE_PLANNED = 0, /* dry run */
 	EPHLVM_PURGE_FREED,
 	EPHLVM_PURGE_FAILED,
-	EPHLVM_PURGE_BUSY, /* another process erases it */
+	EPHLVM_PURGE_BUSY, /* another process erases it, or it is in use */
+	EPHLVM_PURGE_GONE, /* it was gone before its turn came */
 };
 
 /**

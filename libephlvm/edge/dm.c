@@ -158,6 +158,7 @@ int eph_dm_info(struct ephlvm_ctx *ctx, const char *vg_uuid, const char *lv_uuid
 		info.devno = makedev(dmi.major, dmi.minor);
 		info.open_count = (unsigned int)dmi.open_count;
 		info.suspended = dmi.suspended;
+		info.live_table = dmi.live_table;
 		info.inactive_table = dmi.inactive_table;
 		r = sysfs_size(info.devno, &info.size_bytes);
 		if (r < 0)
@@ -167,6 +168,11 @@ int eph_dm_info(struct ephlvm_ctx *ctx, const char *vg_uuid, const char *lv_uuid
 	}
 	*ret_info = info;
 	return 0;
+}
+
+bool eph_dm_usable(const struct eph_dm_info *info)
+{
+	return info->exists && info->live_table && !info->inactive_table && !info->suspended;
 }
 
 static int fail_in_use(struct ephlvm_ctx *ctx, dev_t devno, const char *subject)

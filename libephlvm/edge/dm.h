@@ -18,10 +18,17 @@ struct eph_dm_info {
 	dev_t devno;
 	unsigned int open_count;
 	bool suspended;
+	bool live_table;
 	bool inactive_table; /* a table is loaded and not yet live */
 	uint64_t size_bytes; /* of the live table */
 	char name[128];
 };
+
+/*
+ * Usable as it is: a killed lvcreate or lvchange can leave a device without a live table, or one that is
+ * suspended. Such an LV wants activating again.
+ */
+bool eph_dm_usable(const struct eph_dm_info *info);
 
 /* dm uuid of an LV. -EINVAL when a uuid is not LVM's form. */
 int eph_dm_lv_uuid(const char *vg_uuid, const char *lv_uuid, char ret_uuid[EPH_DM_UUID_TEXT]);

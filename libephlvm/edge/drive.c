@@ -133,12 +133,15 @@ static int prove(struct ephlvm_ctx *ctx, const struct eph_drive *drive, int fd)
 	return 0;
 }
 
-static int fail_busy(struct ephlvm_ctx *ctx, const struct eph_drive *drive)
+static int fail_busy(struct ephlvm_ctx *ctx, const struct eph_drive *drive,
+		     const struct eph_strv *known)
 {
 	_cleanup_strv_ struct eph_strv holders = EPH_STRV_INIT;
 	_cleanup_free_ char *text = NULL;
 
-	if (eph_holders_find(drive->devno, &holders) < 0 || eph_holders_text(&holders, &text) < 0)
+	if (!known && eph_holders_find(drive->devno, &holders) < 0)
+		return eph_fail_oom(ctx);
+	if (eph_holders_text(known ? known : &holders, &text) < 0)
 		return eph_fail_oom(ctx);
 	return eph_fail(ctx, EPHLVM_ERROR_BUSY, EBUSY, drive->path,
 			"choose another device, or take it out of use first",
@@ -152,7 +155,7 @@ int eph_drive_open(struct ephlvm_ctx *ctx, const struct eph_drive *drive, int *r
 
 	fd = open(drive->path, O_RDWR | O_EXCL | O_DIRECT | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 && errno == EBUSY)
-		return fail_busy(ctx, drive);
+		return fail_busy(ctx, drive, NULL);
 	if (fd < 0)
 		return eph_fail(ctx, EPHLVM_ERROR_SYSTEM, errno, drive->path, NULL,
 				"cannot open \"%s\": %s", drive->path, strerror(errno));
@@ -163,33 +166,57 @@ int eph_drive_open(struct ephlvm_ctx *ctx, const struct eph_drive *drive, int *r
 	return 0;
 }
 
-int eph_drive_check_free(struct ephlvm_ctx *ctx, const struct eph_drive *drive,
+int eph_drive_check_free(struct ephlvm_ctx *ctx, const struct eph_drive *drive, int fd,
 			 char **ret_signature)
 {
 	__attribute__((cleanup(eph_fs_found_clear))) struct eph_fs_found found = { 0 };
-	_cleanup_strv_ struct eph_strv holders = EPH_STRV_INIT;
-	_cleanup_close_ int fd = -1;
+	_cleanup_strv_ struct eph_strv holders = EPH_STRV_INIT, partitions = EPH_STRV_INIT;
 	char *signature = NULL;
 	int r;
 
-	if (eph_holders_find_static(drive->devno, &holders) < 0)
+	if (eph_holders_find_static(drive->devno, &holders) < 0 ||
+	    eph_holders_find_partitions(drive->devno, &partitions, &holders) < 0)
 		return eph_fail_oom(ctx);
 	if (holders.n > 0)
-		return fail_busy(ctx, drive);
-	/* Claims it for a moment: what only the kernel knows (an md member, a swap file) says no here. */
-	r = eph_drive_open(ctx, drive, &fd);
-	if (r == 0)
-		r = eph_fs_probe(ctx, fd, drive->path, &found);
+		return fail_busy(ctx, drive, &holders);
+	r = eph_fs_probe(ctx, fd, drive->path, &found);
 	if (r < 0)
 		return r;
-	if (!found.type && !found.pttype)
+	if (!found.type && !found.pttype && partitions.n == 0)
 		return 0;
-	if (asprintf(&signature, "%s%s%s%s", found.type ? found.type : found.pttype,
+	if (asprintf(&signature, "%s%s%s%s, %zu partitions",
+		     found.type	  ? found.type :
+		     found.pttype ? found.pttype :
+				    "a partition table",
 		     found.label ? " labelled \"" : "", found.label ? found.label : "",
-		     found.label ? "\"" : "") < 0)
+		     found.label ? "\"" : "", partitions.n) < 0)
 		return eph_fail_oom(ctx);
 	*ret_signature = signature;
 	return -EEXIST;
+}
+
+void eph_drive_forget_partitions(int fd)
+{
+	/* Loop devices without a partition scan say EINVAL; there is nothing to forget then. */
+	(void)ioctl(fd, BLKRRPART);
+}
+
+bool eph_drive_holds(const struct eph_drive *drive, const char *path)
+{
+	char link[64], real[PATH_MAX];
+	struct stat st;
+	const char *at;
+
+	if (stat(path, &st) < 0 || !S_ISBLK(st.st_mode))
+		return false;
+	if (st.st_rdev == drive->devno)
+		return true;
+	snprintf(link, sizeof(link), "/sys/dev/block/%u:%u", major(st.st_rdev), minor(st.st_rdev));
+	if (!realpath(link, real))
+		return false;
+	/* A partition's directory is below its disk's. */
+	at = strstr(real, drive->name);
+	return at && at[-1] == '/' && at[strlen(drive->name)] == '/';
 }
 
 /* --- loop devices --- */
@@ -245,11 +272,8 @@ static int attach_free_loop(struct ephlvm_ctx *ctx, const char *file, int fd, ch
 	return fail_file(ctx, file, EBUSY, "putting a loop device over");
 }
 
-int eph_loop_make(struct ephlvm_ctx *ctx, const char *file, uint64_t size_bytes, char **ret_path)
+int eph_loop_check(struct ephlvm_ctx *ctx, const char *file, uint64_t size_bytes)
 {
-	_cleanup_close_ int fd = -1;
-	int r;
-
 	if (file[0] != '/')
 		return eph_fail(ctx, EPHLVM_ERROR_INVALID, EINVAL, file, "give its absolute path",
 				"loop file \"%s\" is not an absolute path", file);
@@ -258,6 +282,19 @@ int eph_loop_make(struct ephlvm_ctx *ctx, const char *file, uint64_t size_bytes,
 				"give a multiple of 4096 bytes: --size 20G",
 				"%llu bytes are no size for a loop file",
 				(unsigned long long)size_bytes);
+	if (access(file, F_OK) == 0)
+		return fail_file(ctx, file, EEXIST, "making loop file");
+	return 0;
+}
+
+int eph_loop_make(struct ephlvm_ctx *ctx, const char *file, uint64_t size_bytes, char **ret_path)
+{
+	_cleanup_close_ int fd = -1;
+	int r;
+
+	r = eph_loop_check(ctx, file, size_bytes);
+	if (r < 0)
+		return r;
 	fd = open(file, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return fail_file(ctx, file, errno, "making loop file");

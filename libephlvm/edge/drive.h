@@ -24,14 +24,27 @@ int eph_drive_read(struct ephlvm_ctx *ctx, const char *path, struct eph_drive *r
 void eph_drive_clear(struct eph_drive *drive);
 
 /*
- * Is it free for us? Mounts, swap, holders and partitions make it busy (-EBUSY). A signature is
- * -EEXIST and @ret_signature (owned by the caller) names it: the caller may have leave to destroy it.
+ * Is it free for us? @fd is from eph_drive_open(): what is found stays true while it is open. Mounts, swap and holders, of it or of a partition, make it busy (-EBUSY). A signature
+ * or partitions are -EEXIST and @ret_signature (owned by the caller) names them: the caller may have
+ * leave to destroy them.
  */
-int eph_drive_check_free(struct ephlvm_ctx *ctx, const struct eph_drive *drive,
+int eph_drive_check_free(struct ephlvm_ctx *ctx, const struct eph_drive *drive, int fd,
 			 char **ret_signature);
 
-/* Open for erasing: claimed exclusively, and proven to be that device. */
+/* Is @path this drive, or a partition of it? */
+bool eph_drive_holds(const struct eph_drive *drive, const char *path);
+
+/* After an erase: the kernel drops the partitions that it knew. */
+void eph_drive_forget_partitions(int fd);
+
+/*
+ * Open for erasing: claimed exclusively (nobody can mount it, or make a PV of it, while it is open), and
+ * proven to be that device. -EBUSY names its user.
+ */
 int eph_drive_open(struct ephlvm_ctx *ctx, const struct eph_drive *drive, int *ret_fd);
+
+/* Can a loop file of that name and size be made? What eph_loop_make() checks first. */
+int eph_loop_check(struct ephlvm_ctx *ctx, const char *file, uint64_t size_bytes);
 
 /*
  * Make @file (it must not exist) of @size_bytes and put a loop device over it. On failure nothing

@@ -44,7 +44,7 @@ static void read_line(const char *path, char *buf, size_t bytes)
 
 /*
  * Mounts as one mount namespace sees them. The device number of the file system is compared, and
- * where that is an anonymous one (btrfs) the source path.
+ * where that is an anonymous one (btrfs) the source, if it is in /dev: a look at any other path may hang.
  */
 static int find_mounts(const char *mountinfo, dev_t devno, struct eph_strv *holders)
 {
@@ -63,7 +63,8 @@ static int find_mounts(const char *mountinfo, dev_t devno, struct eph_strv *hold
 		rest = strstr(line, " - ");
 		if (!rest || sscanf(rest, " - %*s %1023s", source) != 1)
 			source[0] = '\0';
-		if (makedev(maj, min) != devno && !(source[0] == '/' && is_device(source, devno)))
+		if (makedev(maj, min) != devno &&
+		    !(strncmp(source, "/dev/", 5) == 0 && is_device(source, devno)))
 			continue;
 		snprintf(text, sizeof(text), "mounted on %s", where);
 		if (eph_strv_has(holders, text))
@@ -86,10 +87,10 @@ static int find_swap(dev_t devno, struct eph_strv *holders)
 	return 0;
 }
 
-/* Devices on top of it (dm, md, bcache), and its partitions. */
+/* Devices on top of it: dm, md, bcache. */
 static int find_stacked(dev_t devno, struct eph_strv *holders)
 {
-	_cleanup_dir_ DIR *above = NULL, *self = NULL;
+	_cleanup_dir_ DIR *above = NULL;
 	char path[400], name[160];
 	struct dirent *e;
 	int r = 0;
@@ -104,15 +105,40 @@ static int find_stacked(dev_t devno, struct eph_strv *holders)
 		r = eph_strv_addf(holders, name[0] ? "device %s (%s)" : "device %s", e->d_name,
 				  name);
 	}
-	if (r < 0)
-		return r;
-	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u", major(devno), minor(devno));
-	self = opendir(path);
-	while (self && r == 0 && (e = readdir(self))) {
-		snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/%.200s/partition", major(devno),
-			 minor(devno), e->d_name);
-		if (e->d_name[0] != '.' && access(path, F_OK) == 0)
-			r = eph_strv_addf(holders, "partition %s", e->d_name);
+	return r;
+}
+
+/* "MAJOR:MINOR" of a partition directory in sysfs; 0 for anything else in there. */
+static dev_t partition_devno(const char *disk, const char *name)
+{
+	unsigned int maj, min;
+	char path[400], text[32];
+
+	snprintf(path, sizeof(path), "%s/%.200s/partition", disk, name);
+	if (name[0] == '.' || access(path, F_OK) < 0)
+		return 0;
+	snprintf(path, sizeof(path), "%s/%.200s/dev", disk, name);
+	read_line(path, text, sizeof(text));
+	return sscanf(text, "%u:%u", &maj, &min) == 2 ? makedev(maj, min) : 0;
+}
+
+int eph_holders_find_partitions(dev_t devno, struct eph_strv *partitions, struct eph_strv *holders)
+{
+	_cleanup_dir_ DIR *d = NULL;
+	struct dirent *e;
+	char disk[64];
+	int r = 0;
+
+	snprintf(disk, sizeof(disk), "/sys/dev/block/%u:%u", major(devno), minor(devno));
+	d = opendir(disk);
+	while (d && r == 0 && (e = readdir(d))) {
+		dev_t part = partition_devno(disk, e->d_name);
+
+		if (part == 0)
+			continue;
+		r = eph_strv_add(partitions, e->d_name);
+		if (r == 0)
+			r = eph_holders_find_static(part, holders);
 	}
 	return r;
 }

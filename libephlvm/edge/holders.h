@@ -16,8 +16,11 @@
  */
 int eph_holders_find(dev_t devno, struct eph_strv *holders);
 
-/* As above, without the look through every process: mounts, swap, devices on top, partitions. */
+/* As above, without the look through every process: mounts, swap, devices on top. */
 int eph_holders_find_static(dev_t devno, struct eph_strv *holders);
+
+/* Names of a whole disk's partitions, and who uses those. 0 or -ENOMEM. */
+int eph_holders_find_partitions(dev_t devno, struct eph_strv *partitions, struct eph_strv *holders);
 
 /* "a, b, c", or "by a user that /proc does not show" for an empty list. free() it. */
 int eph_holders_text(const struct eph_strv *holders, char **ret_text);

@@ -119,6 +119,9 @@ int eph_volume_new(struct ephlvm_ctx *ctx, const struct eph_vg *vg, const struct
 	if (copy_tags(v, lv) < 0)
 		return eph_fail_oom(ctx);
 	v->state = eph_volume_state(lv->name, &v->tags);
+	/* A rename cannot change tags: the name tells since when it is trash. */
+	if (eph_trash_name_time(lv->name) > 0)
+		v->tags.at = eph_trash_name_time(lv->name);
 	if (set_label(v) < 0 || collect_warnings(v, lv) < 0)
 		return eph_fail_oom(ctx);
 	*ret_volume = eph_steal(v);

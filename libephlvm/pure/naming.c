@@ -258,3 +258,10 @@ int eph_instance_parse(struct ephlvm_ctx *ctx, const char *text, char ret_instan
 				"\"%s\" is not an instance UUID", text);
 	return 0;
 }
+
+int64_t eph_trash_name_time(const char *name)
+{
+	if (!eph_trash_name_match(name))
+		return 0;
+	return (int64_t)strtoull(name + strlen("trash-"), NULL, 16);
+}

@@ -36,6 +36,8 @@ bool eph_lv_name_parse(const char *name, char ret_instance[EPH_UUID_TEXT], char 
  * -EINVAL (a time that 8 digits do not hold, or not an LV uuid). */
 int eph_trash_name(int64_t at, const char *lv_uuid, char **ret_name);
 bool eph_trash_name_match(const char *name);
+/* Unix seconds that a trash name tells; 0 for another name. */
+int64_t eph_trash_name_time(const char *name);
 
 /*
  * Names of VG and pool that we accept for new ones; the record says why not. @kind is "VG" or

@@ -309,27 +309,16 @@ static int check_unopened(struct ephlvm_ctx *ctx, const struct ephlvm_volume *v)
 static int activate(struct ephlvm_ctx *ctx, const struct job *job, const struct ephlvm_volume *v)
 {
 	const struct eph_vg *vg = eph_lvm_vg_by_uuid(job->view, v->vg_uuid);
-	_cleanup_strv_ struct eph_strv uuids = EPH_STRV_INIT;
 	struct eph_dm_info info;
 	int r;
 
 	r = eph_dm_info(ctx, v->vg_uuid, v->lv_uuid, &info);
-	if (r < 0 || info.exists)
+	if (r < 0 || eph_dm_usable(&info))
 		return r;
 	eph_action(ctx, "activate", v->name, v->size_bytes);
 	if (job->o.flags & EPHLVM_DRY_RUN)
 		return 0;
-	if (eph_strv_add(&uuids, v->lv_uuid) < 0)
-		return eph_fail_oom(ctx);
-	r = eph_step(ctx, "activate");
-	if (r == 0)
-		r = eph_lvm_lv_activate(ctx, vg, &uuids);
-	if (r == 0)
-		r = eph_dm_info(ctx, v->vg_uuid, v->lv_uuid, &info);
-	if (r == 0 && !info.exists)
-		r = eph_fail(ctx, EPHLVM_ERROR_SYSTEM, EIO, v->name, "see \"lvs\"",
-			     "LVM said that \"%s\" is active, and it is not", v->name);
-	return r;
+	return eph_lv_make_active(ctx, vg, v->lv_uuid, v->name, "activate");
 }
 
 /* What is still to be attached: a <disk> text for each document that lacks ours. */

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "edge/conffile.h"
 #include "edge/dm.h"
@@ -31,12 +32,21 @@ struct init {
 	const char *pool, *vg;
 	struct eph_drive drives[DEVICES_MAX];
 	size_t n;
+	int fds[DEVICES_MAX]; /* of the first n_open drives: claimed while checked and erased */
+	size_t n_open;
 	char *loop_path; /* made by this call */
 	bool pvs_made;
 };
 
+static void release_drives(struct init *in)
+{
+	while (in->n_open > 0)
+		close(in->fds[--in->n_open]);
+}
+
 static void init_clear(struct init *in)
 {
+	release_drives(in);
 	for (size_t i = 0; i < in->n; i++)
 		eph_drive_clear(&in->drives[i]);
 	free(in->loop_path);
@@ -58,6 +68,34 @@ static void warn_small_area(struct ephlvm_ctx *ctx, const struct eph_vg *vg)
 			 "the metadata area of \"%s\" has %llu bytes: room for about %llu volumes",
 			 vg->name, (unsigned long long)vg->mda_bytes,
 			 (unsigned long long)(vg->mda_free_bytes / 1024));
+}
+
+/* The pool's name is free, but for @own. */
+static int check_pool_name_free(struct ephlvm_ctx *ctx, const struct eph_lvm_view *view,
+				const char *pool, const struct eph_vg *own)
+{
+	for (size_t i = 0; i < view->n_vgs; i++)
+		if (&view->vgs[i] != own && eph_streq(eph_vg_pool_name(&view->vgs[i]), pool))
+			return eph_fail(ctx, EPHLVM_ERROR_BUSY, EEXIST, pool, "choose --pool",
+					"there is a pool \"%s\" already, volume group \"%s\"", pool,
+					view->vgs[i].name);
+	return 0;
+}
+
+/* Auto-activation goes off for the whole VG: say whose LVs will miss it at the next boot. */
+static void warn_foreign(struct ephlvm_ctx *ctx, const struct eph_vg *vg)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < vg->n_lvs; i++)
+		n += !vg->lvs[i].hidden;
+	if (n > 0)
+		eph_warn(
+			ctx,
+			"auto-activation is switched off for all of \"%s\": its %zu LVs are not "
+			"activated at boot any more, unless you do it (vgchange --setautoactivation "
+			"y takes it back)",
+			vg->name, n);
 }
 
 static int take_over(struct ephlvm_ctx *ctx, const struct eph_lvm_view *view, const struct init *in)
@@ -86,7 +124,11 @@ static int take_over(struct ephlvm_ctx *ctx, const struct eph_lvm_view *view, co
 	if (vg->missing_pvs > 0)
 		return eph_fail(ctx, EPHLVM_ERROR_SYSTEM, EIO, in->vg, "bring the drive back first",
 				"a drive of volume group \"%s\" is missing", in->vg);
+	r = check_pool_name_free(ctx, view, in->pool, vg);
+	if (r < 0)
+		return r;
 	warn_small_area(ctx, vg);
+	warn_foreign(ctx, vg);
 	r = tags_for(ctx, in->pool, &tags);
 	if (r < 0)
 		return r;
@@ -127,9 +169,8 @@ static int check_not_in_vg(struct ephlvm_ctx *ctx, const struct eph_lvm_view *vi
 	for (size_t i = 0; i < view->n_vgs; i++) {
 		for (size_t j = 0; j < view->vgs[i].n_pvs; j++) {
 			const char *device = view->vgs[i].pvs[j].device;
-			_cleanup_free_ char *real = device ? realpath(device, NULL) : NULL;
 
-			if (real && strcmp(real, drive->path) == 0)
+			if (device && eph_drive_holds(drive, device))
 				return eph_fail(ctx, EPHLVM_ERROR_BUSY, EBUSY, drive->path,
 						"take that volume group over: pool init --vg",
 						"device \"%s\" belongs to volume group \"%s\"",
@@ -147,10 +188,6 @@ static int check_drive(struct ephlvm_ctx *ctx, const struct eph_lvm_view *view,
 	char text[EPH_SIZE_TEXT];
 	int r;
 
-	for (size_t i = 0; i < index; i++)
-		if (in->drives[i].devno == d->devno)
-			return eph_fail(ctx, EPHLVM_ERROR_INVALID, EINVAL, d->path, NULL,
-					"device \"%s\" is named twice", d->path);
 	if (d->size_bytes < DEVICE_MIN_BYTES)
 		return eph_fail(ctx, EPHLVM_ERROR_INVALID, EINVAL, d->path, "256 MiB at least",
 				"device \"%s\" is too small: %s", d->path,
@@ -158,7 +195,7 @@ static int check_drive(struct ephlvm_ctx *ctx, const struct eph_lvm_view *view,
 	r = check_not_in_vg(ctx, view, d);
 	if (r < 0)
 		return r;
-	r = eph_drive_check_free(ctx, d, &signature);
+	r = eph_drive_check_free(ctx, d, in->fds[index], &signature);
 	if (r != -EEXIST || may_wipe(in, d))
 		return r == -EEXIST ? 0 : r;
 	return eph_fail(ctx, EPHLVM_ERROR_BUSY, EEXIST, d->path,
@@ -170,18 +207,19 @@ static int check_drive(struct ephlvm_ctx *ctx, const struct eph_lvm_view *view,
 /* The pool is there already, on exactly these devices: nothing to do. */
 static bool same_pool(const struct eph_vg *vg, const struct init *in)
 {
-	size_t matched = 0;
-
 	if (!eph_streq(eph_vg_pool_name(vg), in->pool) || vg->n_pvs != in->n)
 		return false;
 	for (size_t i = 0; i < vg->n_pvs; i++) {
 		_cleanup_free_ char *real = vg->pvs[i].device ? realpath(vg->pvs[i].device, NULL) :
 								NULL;
+		bool named = false;
 
 		for (size_t j = 0; real && j < in->n; j++)
-			matched += strcmp(real, in->drives[j].path) == 0;
+			named = named || strcmp(real, in->drives[j].path) == 0;
+		if (!named)
+			return false;
 	}
-	return matched == in->n;
+	return true;
 }
 
 static int check_names(struct ephlvm_ctx *ctx, const struct eph_lvm_view *view,
@@ -198,19 +236,16 @@ static int check_names(struct ephlvm_ctx *ctx, const struct eph_lvm_view *view,
 			return eph_fail(ctx, EPHLVM_ERROR_BUSY, EEXIST, in->vg,
 					"take it over without naming devices, or choose --vg",
 					"there is a volume group \"%s\" already", in->vg);
-		if (eph_streq(eph_vg_pool_name(vg), in->pool))
-			return eph_fail(ctx, EPHLVM_ERROR_BUSY, EEXIST, in->pool, "choose --pool",
-					"there is a pool \"%s\" already, volume group \"%s\"",
-					in->pool, vg->name);
 	}
-	return 0;
+	return check_pool_name_free(ctx, view, in->pool, NULL);
 }
 
-static int erase_drive(struct ephlvm_ctx *ctx, const struct init *in, const struct eph_drive *d)
+static int erase_drive(struct ephlvm_ctx *ctx, const struct init *in, size_t index)
 {
-	_cleanup_close_ int fd = -1;
+	const struct eph_drive *d = &in->drives[index];
 	struct eph_erase_outcome outcome;
 	struct eph_erase_request request = {
+		.fd = in->fds[index],
 		.subject = d->path,
 		.size_bytes = d->size_bytes,
 	};
@@ -221,20 +256,10 @@ static int erase_drive(struct ephlvm_ctx *ctx, const struct init *in, const stru
 				"unknown word \"%s\" for the read-back", in->config->erase_verify);
 	r = eph_step(ctx, "pool-erase");
 	if (r == 0)
-		r = eph_drive_open(ctx, d, &fd);
-	if (r < 0)
-		return r;
-	request.fd = fd;
-	return eph_erase_run(ctx, &request, &outcome);
-}
-
-static void plan(struct ephlvm_ctx *ctx, const struct init *in)
-{
-	for (size_t i = 0; !in->opts.no_erase && i < in->n; i++)
-		eph_action(ctx, "erase", in->drives[i].path, in->drives[i].size_bytes);
-	for (size_t i = 0; i < in->n; i++)
-		eph_action(ctx, "pv-create", in->drives[i].path, in->drives[i].size_bytes);
-	eph_action(ctx, "vg-create", in->vg, 0);
+		r = eph_erase_run(ctx, &request, &outcome);
+	if (r == 0)
+		eph_drive_forget_partitions(in->fds[index]);
+	return r;
 }
 
 static void undo(struct ephlvm_ctx *ctx, struct init *in, const struct eph_strv *devices)
@@ -281,24 +306,32 @@ static int check_made(struct ephlvm_ctx *ctx, const struct init *in)
 	return eph_lvm_flush(ctx, vg);
 }
 
+/* What an action calls a drive: a loop device's number is not known before, its file is. */
+static const char *shown(const struct init *in, size_t index)
+{
+	return in->opts.loop_file ? in->opts.loop_file : in->drives[index].path;
+}
+
 static int make(struct ephlvm_ctx *ctx, struct init *in, const struct eph_strv *devices)
 {
 	_cleanup_strv_ struct eph_strv tags = EPH_STRV_INIT;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && !in->opts.no_erase && i < in->n; i++) {
-		eph_action(ctx, "erase", in->drives[i].path, in->drives[i].size_bytes);
-		r = erase_drive(ctx, in, &in->drives[i]);
+		eph_action(ctx, "erase", shown(in, i), in->drives[i].size_bytes);
+		r = erase_drive(ctx, in, i);
 	}
 	if (r == 0)
 		r = tags_for(ctx, in->pool, &tags);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < in->n; i++)
-		eph_action(ctx, "pv-create", in->drives[i].path, in->drives[i].size_bytes);
+		eph_action(ctx, "pv-create", shown(in, i), in->drives[i].size_bytes);
 	r = eph_step(ctx, "pv-create");
 	if (r < 0)
 		return r;
+	/* LVM claims them itself: to the last moment they were ours. */
+	release_drives(in);
 	in->pvs_made = true;
 	r = eph_lvm_pv_create(ctx, devices, METADATA_BYTES);
 	if (r < 0)
@@ -310,13 +343,68 @@ static int make(struct ephlvm_ctx *ctx, struct init *in, const struct eph_strv *
 	return r < 0 ? r : check_made(ctx, in);
 }
 
-static int make_new(struct ephlvm_ctx *ctx, const struct eph_lvm_view *view, struct init *in)
+/* Claim the drives, then look: what is found stays true while they are claimed. */
+static int claim_and_check(struct ephlvm_ctx *ctx, struct init *in)
 {
-	_cleanup_strv_ struct eph_strv devices = EPH_STRV_INIT;
-	bool done = false;
+	_cleanup_view_ struct eph_lvm_view *view = NULL;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < in->n; i++) {
+		r = eph_drive_open(ctx, &in->drives[i], &in->fds[i]);
+		if (r == 0)
+			in->n_open++;
+	}
+	if (r == 0)
+		r = eph_lvm_read(ctx, 0, &view);
+	for (size_t i = 0; r == 0 && i < in->n; i++)
+		r = check_drive(ctx, view, in, i);
+	return r;
+}
+
+/* A dry run: the same checks and the same actions, none of them done. A loop device is not there yet. */
+static int plan(struct ephlvm_ctx *ctx, struct init *in)
+{
+	size_t n = in->opts.loop_file ? 1 : in->n;
 	int r;
 
+	if (in->opts.loop_file) {
+		r = eph_loop_check(ctx, in->opts.loop_file, in->opts.loop_bytes);
+		eph_action(ctx, "loop-create", in->opts.loop_file, in->opts.loop_bytes);
+	} else {
+		r = claim_and_check(ctx, in);
+	}
+	if (r < 0)
+		return r;
+	for (unsigned int verb = in->opts.no_erase ? 1 : 0; verb < 2; verb++)
+		for (size_t i = 0; i < n; i++)
+			eph_action(ctx, verb ? "pv-create" : "erase",
+				   in->opts.loop_file ? in->opts.loop_file : in->drives[i].path,
+				   in->opts.loop_file ? in->opts.loop_bytes :
+							in->drives[i].size_bytes);
+	eph_action(ctx, "vg-create", in->vg, 0);
+	return 0;
+}
+
+static int make_loop(struct ephlvm_ctx *ctx, struct init *in)
+{
+	int r;
+
+	eph_action(ctx, "loop-create", in->opts.loop_file, in->opts.loop_bytes);
+	r = eph_step(ctx, "loop-create");
+	if (r == 0)
+		r = eph_loop_make(ctx, in->opts.loop_file, in->opts.loop_bytes, &in->loop_path);
+	if (r == 0)
+		r = eph_drive_read(ctx, in->loop_path, &in->drives[0]);
+	if (r == 0)
+		in->n = 1;
+	return r;
+}
+
+static int read_drives(struct ephlvm_ctx *ctx, struct init *in)
+{
 	for (size_t i = 0; in->opts.devices && in->opts.devices[i]; i++) {
+		int r;
+
 		if (i == DEVICES_MAX)
 			return eph_fail(ctx, EPHLVM_ERROR_INVALID, EINVAL, in->opts.devices[i],
 					NULL, "more than %d devices are named", DEVICES_MAX);
@@ -324,32 +412,32 @@ static int make_new(struct ephlvm_ctx *ctx, const struct eph_lvm_view *view, str
 		if (r < 0)
 			return r;
 		in->n++;
+		for (size_t j = 0; j < i; j++)
+			if (in->drives[j].devno == in->drives[i].devno)
+				return eph_fail(ctx, EPHLVM_ERROR_INVALID, EINVAL,
+						in->drives[i].path, NULL,
+						"device \"%s\" is named twice", in->drives[i].path);
 	}
-	r = check_names(ctx, view, in, &done);
+	return 0;
+}
+
+static int make_new(struct ephlvm_ctx *ctx, const struct eph_lvm_view *view, struct init *in)
+{
+	_cleanup_strv_ struct eph_strv devices = EPH_STRV_INIT;
+	bool done = false;
+	int r;
+
+	r = read_drives(ctx, in);
+	if (r == 0)
+		r = check_names(ctx, view, in, &done);
 	if (r < 0 || done)
 		return r;
-	for (size_t i = 0; i < in->n; i++) {
-		r = check_drive(ctx, view, in, i);
-		if (r < 0)
-			return r;
-	}
-	if (in->opts.flags & EPHLVM_DRY_RUN) {
-		if (in->opts.loop_file)
-			eph_action(ctx, "loop-create", in->opts.loop_file, in->opts.loop_bytes);
-		plan(ctx, in);
-		return 0;
-	}
-	if (in->opts.loop_file) {
-		eph_action(ctx, "loop-create", in->opts.loop_file, in->opts.loop_bytes);
-		r = eph_step(ctx, "loop-create");
-		if (r == 0)
-			r = eph_loop_make(ctx, in->opts.loop_file, in->opts.loop_bytes,
-					  &in->loop_path);
-		if (r == 0)
-			r = eph_drive_read(ctx, in->loop_path, &in->drives[0]);
-		if (r == 0)
-			in->n = 1;
-	}
+	if (in->opts.flags & EPHLVM_DRY_RUN)
+		return plan(ctx, in);
+	if (in->opts.loop_file)
+		r = make_loop(ctx, in);
+	if (r == 0)
+		r = claim_and_check(ctx, in);
 	for (size_t i = 0; r == 0 && i < in->n; i++)
 		if (eph_strv_add(&devices, in->drives[i].path) < 0)
 			r = eph_fail_oom(ctx);
@@ -399,7 +487,8 @@ int ephlvm_pool_init(struct ephlvm_ctx *ctx, const struct ephlvm_pool_init_opts 
 	if (r == 0)
 		r = eph_dm_check(ctx);
 	if (r == 0)
-		r = eph_lock_take(ctx, EPH_LOCK_POOL, in.vg, in.config->lock_timeout_ms, &lock);
+		/* One for the host: names of VGs and pools are the host's. */
+		r = eph_lock_take(ctx, EPH_LOCK_POOL, "init", in.config->lock_timeout_ms, &lock);
 	if (r == 0)
 		r = eph_lvm_read(ctx, 0, &view);
 	if (r == 0) {

@@ -32,6 +32,9 @@ struct disk {
 	char *subject; /* "VG/LV" */
 	uint64_t requested_bytes, size_bytes, extents;
 	struct ephlvm_volume *existing; /* what was there before; owned */
+	bool replace; /* it is half-made, of another request: it becomes trash */
+	struct ephlvm_volume
+		*in_the_way; /* trash that kept the name (deleted while partial); owned */
 	char *lv_uuid; /* of the LV as it is now; NULL until there is one */
 	bool made; /* by this call: undo may take it away */
 };
@@ -54,6 +57,7 @@ static void request_clear(struct request *rq)
 		free(rq->disks[i].subject);
 		free(rq->disks[i].lv_uuid);
 		eph_volume_free(rq->disks[i].existing);
+		eph_volume_free(rq->disks[i].in_the_way);
 	}
 	free(rq->vg_uuid);
 }
@@ -234,6 +238,37 @@ static int find_existing(struct ephlvm_ctx *ctx, const struct eph_lvm_view *view
 	return 0;
 }
 
+/* Was this half-made volume of the same request? Then it is gone on with. */
+static bool same_request(const struct disk *d, const struct ephlvm_volume *v, const char *flavor)
+{
+	return eph_streq(v->tags.flavor, flavor) && v->tags.size_bytes == d->requested_bytes &&
+	       eph_streq(v->tags.fs, d->fs) && v->size_bytes == d->size_bytes && !v->partial;
+}
+
+/* Who has the name that the volume is to get? */
+static int check_name_free(struct ephlvm_ctx *ctx, const struct eph_vg *vg, struct disk *d)
+{
+	const struct eph_lv *lv = eph_lvm_lv_by_name(vg, d->lv_name);
+	int r;
+
+	if (!lv)
+		return 0;
+	if (!eph_lv_is_ours(lv))
+		return eph_fail(ctx, EPHLVM_ERROR_BUSY, EEXIST, d->subject,
+				"ephlvm never touches it: rename or remove it by LVM's commands",
+				"\"%s\" exists and was not made by ephlvm", d->subject);
+	r = eph_volume_new(ctx, vg, lv, &d->in_the_way);
+	if (r == 0)
+		r = eph_volume_check_ours(ctx, d->in_the_way);
+	if (r < 0)
+		return r;
+	if (d->in_the_way->state == EPHLVM_STATE_TRASH)
+		return 0;
+	return eph_fail(ctx, EPHLVM_ERROR_BUSY, EEXIST, d->subject, "see \"lvs -o +lv_tags\"",
+			"\"%s\" exists, and by its tags belongs to another instance or disk",
+			d->subject);
+}
+
 static int examine_disk(struct ephlvm_ctx *ctx, const struct eph_lvm_view *view,
 			const struct eph_vg *vg, struct request *rq, struct disk *d)
 {
@@ -261,35 +296,37 @@ static int examine_disk(struct ephlvm_ctx *ctx, const struct eph_lvm_view *view,
 				d->existing->pool);
 	if (d->existing && d->existing->state == EPHLVM_STATE_READY)
 		return accept_ready(ctx, d, d->existing, rq->flavor->name);
-	if (!d->existing && eph_lvm_lv_by_name(vg, d->lv_name))
-		return eph_fail(ctx, EPHLVM_ERROR_BUSY, EEXIST, d->subject,
-				"ephlvm never touches it: rename or remove it by LVM's commands",
-				"\"%s\" exists and was not made by ephlvm", d->subject);
+	if (d->existing && !same_request(d, d->existing, rq->flavor->name))
+		d->replace = true;
+	if (!d->existing) {
+		r = check_name_free(ctx, vg, d);
+		if (r < 0)
+			return r;
+	}
 	return eph_fs_check(ctx, d->fs, d->size_bytes, d->label[0] ? d->label : NULL);
 }
 
 /*
  * A half-made volume of the same request is gone on with, from its erase: it was never ready, so nobody's
- * data is in it. One of another request becomes trash. The instance's lock is held.
+ * data is in it. One of another request becomes trash. Trash that still has the name, because the VG was
+ * partial when it was deleted, gets its own now. The instance's lock is held.
  */
-static int settle_existing(struct ephlvm_ctx *ctx, const struct eph_vg *vg, struct disk *d,
-			   const char *flavor)
+static int settle_existing(struct ephlvm_ctx *ctx, const struct eph_vg *vg, struct disk *d)
 {
-	struct ephlvm_volume *v = d->existing;
 	int r;
 
-	if (!v)
+	if (d->in_the_way)
+		return eph_volumes_trash(ctx, vg, &d->in_the_way, 1);
+	if (!d->existing)
 		return 0;
-	if (v->state == EPHLVM_STATE_READY ||
-	    (eph_streq(v->tags.flavor, flavor) && v->tags.size_bytes == d->requested_bytes &&
-	     eph_streq(v->tags.fs, d->fs) && v->size_bytes == d->size_bytes && !v->partial)) {
-		d->lv_uuid = strdup(v->lv_uuid);
+	if (!d->replace) {
+		d->lv_uuid = strdup(d->existing->lv_uuid);
 		return d->lv_uuid ? 0 : eph_fail_oom(ctx);
 	}
-	r = eph_volume_settle(ctx, vg, v, true, NULL);
+	r = eph_volume_settle(ctx, vg, d->existing, true, NULL);
 	if (r < 0)
 		return r;
-	eph_volume_free(v);
+	eph_volume_free(d->existing);
 	d->existing = NULL;
 	return 0;
 }
@@ -454,18 +491,14 @@ static int make_ready(struct ephlvm_ctx *ctx, struct request *rq, struct disk *d
 
 static int activate_lv(struct ephlvm_ctx *ctx, const struct eph_vg *vg, const struct disk *d)
 {
-	_cleanup_strv_ struct eph_strv uuids = EPH_STRV_INIT;
 	struct eph_dm_info info;
 	int r;
 
 	r = eph_dm_info(ctx, vg->uuid, d->lv_uuid, &info);
-	if (r < 0 || info.exists)
+	if (r < 0 || eph_dm_usable(&info))
 		return r;
-	if (eph_strv_add(&uuids, d->lv_uuid) < 0)
-		return eph_fail_oom(ctx);
 	eph_action(ctx, "activate", d->subject, d->size_bytes);
-	r = eph_step(ctx, "activate");
-	return r < 0 ? r : eph_lvm_lv_activate(ctx, vg, &uuids);
+	return eph_lv_make_active(ctx, vg, d->lv_uuid, d->subject, "activate");
 }
 
 static int make_disk(struct ephlvm_ctx *ctx, const struct eph_vg *vg, struct request *rq,
@@ -522,6 +555,13 @@ static int undo_disk(struct ephlvm_ctx *ctx, struct request *rq, struct disk *d)
 		r = eph_lvm_lv_remove(ctx, vg, &uuids);
 	if (r == 0)
 		r = eph_lvm_flush(ctx, vg);
+	if (r < 0)
+		return r;
+	eph_lvm_view_free(eph_steal(view));
+	r = eph_lv_reread(ctx, rq->vg_uuid, d->lv_uuid, &view, &vg, &lv);
+	if (r == 0 && lv)
+		r = eph_fail(ctx, EPHLVM_ERROR_SYSTEM, EIO, d->subject, NULL,
+			     "LVM said that \"%s\" was removed, and it is still there", d->subject);
 	return r;
 }
 
@@ -580,21 +620,27 @@ static int collect_result(struct ephlvm_ctx *ctx, struct request *rq,
 	return 0;
 }
 
-/* A dry run: the same actions in the same order, none of them done. */
+/* A dry run: the same actions in the same order as the real run, none of them done. */
 static void plan(struct ephlvm_ctx *ctx, const struct request *rq)
 {
 	for (size_t i = 0; i < rq->n; i++) {
 		const struct disk *d = &rq->disks[i];
-		bool ready = d->existing && d->existing->state == EPHLVM_STATE_READY;
-		bool active = d->existing && d->existing->active;
+		const struct ephlvm_volume *old = d->in_the_way ? d->in_the_way : d->existing;
 
-		if (!d->existing)
+		if (d->in_the_way || d->replace)
+			eph_action(ctx, "trash", old->name, old->size_bytes);
+	}
+	for (size_t i = 0; i < rq->n; i++) {
+		const struct disk *d = &rq->disks[i];
+		const struct ephlvm_volume *kept = d->replace ? NULL : d->existing;
+
+		if (!kept)
 			eph_action(ctx, "create", d->subject, d->size_bytes);
-		else if (!active)
+		else if (!kept->active)
 			eph_action(ctx, "activate", d->subject, d->size_bytes);
-		if (ready)
+		if (kept && kept->state == EPHLVM_STATE_READY)
 			continue;
-		if (!rq->came_clean || d->existing)
+		if (!rq->came_clean || kept)
 			eph_action(ctx, "erase", d->subject, d->size_bytes);
 		if (strcmp(d->fs, "none") != 0)
 			eph_action(ctx, "format", d->subject, d->size_bytes);
@@ -637,7 +683,7 @@ static int create_locked(struct ephlvm_ctx *ctx, struct request *rq,
 		r = examine_disk(ctx, view, vg, rq, &rq->disks[i]);
 		if (r < 0)
 			return r;
-		if (rq->disks[i].existing)
+		if (rq->disks[i].existing && !rq->disks[i].replace)
 			continue;
 		extents += rq->disks[i].extents;
 		n_new++;
@@ -654,7 +700,7 @@ static int create_locked(struct ephlvm_ctx *ctx, struct request *rq,
 		return eph_volumes_new(ctx, ret_volumes);
 	}
 	for (size_t i = 0; i < rq->n; i++) {
-		r = settle_existing(ctx, vg, &rq->disks[i], rq->flavor->name);
+		r = settle_existing(ctx, vg, &rq->disks[i]);
 		if (r < 0)
 			return r;
 	}

@@ -72,22 +72,7 @@ static int examine(struct ephlvm_ctx *ctx, const struct ephlvm_volume *was, stru
 	return eph_volume_check_unused(ctx, job->now, job->uses, true);
 }
 
-static int activate(struct ephlvm_ctx *ctx, const struct job *job)
-{
-	_cleanup_strv_ struct eph_strv uuids = EPH_STRV_INIT;
-	struct eph_dm_info info;
-	int r;
-
-	r = eph_dm_info(ctx, job->vg->uuid, job->now->lv_uuid, &info);
-	if (r < 0 || info.exists)
-		return r;
-	if (eph_strv_add(&uuids, job->now->lv_uuid) < 0)
-		return eph_fail_oom(ctx);
-	r = eph_step(ctx, "purge-activate");
-	return r < 0 ? r : eph_lvm_lv_activate(ctx, job->vg, &uuids);
-}
-
-static int erase(struct ephlvm_ctx *ctx, struct job *job)
+static int erase(struct ephlvm_ctx *ctx, struct job *job, const char *planned)
 {
 	_cleanup_close_ int fd = -1;
 	const struct ephlvm_volume *v = job->now;
@@ -97,7 +82,7 @@ static int erase(struct ephlvm_ctx *ctx, struct job *job)
 	};
 	int r;
 
-	eph_action(ctx, "erase", v->name, v->size_bytes);
+	eph_action(ctx, "erase", planned, v->size_bytes);
 	if (eph_erase_verify_parse(job->config->erase_verify, &request.verify) < 0)
 		return eph_fail(ctx, EPHLVM_ERROR_INTERNAL, EINVAL, job->config->erase_verify, NULL,
 				"unknown word \"%s\" for the read-back", job->config->erase_verify);
@@ -132,6 +117,9 @@ static void note_failure(struct ephlvm_ctx *ctx, const struct job *job, int errn
 		eph_warn(ctx, "could not keep the reason in the tags of \"%s\": %s", job->now->name,
 			 ephlvm_error_message(ctx));
 	eph_error_clear(&ctx->error);
+	if (eph_lvm_flush(ctx, job->vg) < 0)
+		eph_warn(ctx, "could not flush after that: %s", ephlvm_error_message(ctx));
+	eph_error_clear(&ctx->error);
 	if (eph_strv_add(&uuids, job->now->lv_uuid) < 0 ||
 	    eph_lvm_lv_deactivate(ctx, job->vg, &uuids) < 0)
 		eph_warn(ctx, "could not deactivate \"%s\" again: %s", job->now->name,
@@ -139,7 +127,7 @@ static void note_failure(struct ephlvm_ctx *ctx, const struct job *job, int errn
 	eph_error_give(ctx, &first);
 }
 
-static int free_space(struct ephlvm_ctx *ctx, const struct job *job)
+static int free_space(struct ephlvm_ctx *ctx, const struct job *job, const char *planned)
 {
 	_cleanup_strv_ struct eph_strv uuids = EPH_STRV_INIT;
 	_cleanup_view_ struct eph_lvm_view *view = NULL;
@@ -160,7 +148,7 @@ static int free_space(struct ephlvm_ctx *ctx, const struct job *job)
 		r = eph_lvm_flush(ctx, job->vg);
 	if (r < 0)
 		return r;
-	eph_action(ctx, "remove", v->name, v->size_bytes);
+	eph_action(ctx, "remove", planned, v->size_bytes);
 	r = eph_step(ctx, "remove");
 	if (r < 0)
 		return r;
@@ -186,10 +174,10 @@ static int free_space(struct ephlvm_ctx *ctx, const struct job *job)
 			"LVM said that \"%s\" was removed, and it is still there", v->name);
 }
 
-/* 0 freed (or gone already); -EBUSY-like with its record otherwise. */
+/* 0 freed, or gone already: *ret_gone. */
 static int purge_one(struct ephlvm_ctx *ctx, const struct eph_config *config,
 		     const struct eph_virt_uses *uses, const struct ephlvm_volume *was,
-		     unsigned int wait_ms, struct eph_erase_outcome *ret_outcome)
+		     unsigned int wait_ms, struct eph_erase_outcome *ret_outcome, bool *ret_gone)
 {
 	_cleanup_lock_ struct eph_lock *lock = NULL;
 	struct job job = { .config = config, .uses = uses };
@@ -200,14 +188,16 @@ static int purge_one(struct ephlvm_ctx *ctx, const struct eph_config *config,
 		return r;
 	r = examine(ctx, was, &job);
 	if (r == 0 && job.now) {
-		r = activate(ctx, &job);
+		r = eph_lv_make_active(ctx, job.vg, job.now->lv_uuid, job.now->name,
+				       "purge-activate");
 		if (r == 0)
-			r = erase(ctx, &job);
+			r = erase(ctx, &job, was->name);
 		if (r < 0)
 			note_failure(ctx, &job, -r);
 		else
-			r = free_space(ctx, &job);
+			r = free_space(ctx, &job, was->name);
 	}
+	*ret_gone = r == 0 && !job.now;
 	*ret_outcome = job.outcome;
 	job_clear(&job);
 	return r;
@@ -246,8 +236,17 @@ int eph_purge_volumes(struct ephlvm_ctx *ctx, const struct ephlvm_volumes *volum
 		return r;
 	for (size_t i = 0; i < volumes->n; i++) {
 		struct eph_erase_outcome outcome = { 0 };
+		bool gone = false;
 
-		r = purge_one(ctx, config, &uses, volumes->v[i], wait_ms, &outcome);
+		r = purge_one(ctx, config, &uses, volumes->v[i], wait_ms, &outcome, &gone);
+		if (gone) {
+			eph_warn(ctx,
+				 "\"%s\" was gone before its turn: purged by another process, "
+				 "or removed by hand",
+				 volumes->v[i]->name);
+			report(opts, volumes->v[i], EPHLVM_PURGE_GONE, 0, 0, NULL);
+			continue;
+		}
 		if (r == 0) {
 			freed++;
 			report(opts, volumes->v[i], EPHLVM_PURGE_FREED, outcome.done_bytes, 0,
@@ -274,6 +273,7 @@ int eph_purge_volumes(struct ephlvm_ctx *ctx, const struct ephlvm_volumes *volum
 	/* One object has its own code; several, some of them done, have the one for that. */
 	if (freed > 0 && result != -ECANCELED) {
 		ctx->error.kind = EPHLVM_ERROR_PARTIAL;
+		ctx->error.errnum = EREMOTEIO;
 		eph_warn(ctx, "%zu volumes were freed, %zu were not", freed, failed);
 		return -EREMOTEIO;
 	}
@@ -288,7 +288,7 @@ static int pick(struct ephlvm_ctx *ctx, struct ephlvm_volumes *all, const char *
 {
 	_cleanup_free_ char *vg = NULL, *lv = NULL;
 	char instance[EPH_UUID_TEXT] = "";
-	const char *other = NULL;
+	const char *other = NULL; /* what has that very name and is no trash */
 	bool found = false;
 	int r;
 
@@ -317,7 +317,8 @@ static int pick(struct ephlvm_ctx *ctx, struct ephlvm_volumes *all, const char *
 	}
 	if (found)
 		return 0;
-	if (other)
+	/* An instance created anew has a ready volume, and no trash: nothing to do. */
+	if (other && vg)
 		return eph_fail(ctx, EPHLVM_ERROR_INVALID, EINVAL, name,
 				"purge takes what was deleted: ephlvm delete",
 				"\"%s\" is not trash", other);
@@ -347,33 +348,91 @@ static int select_trash(struct ephlvm_ctx *ctx, const struct eph_lvm_view *view,
 	return r;
 }
 
-/* What a create left half-made, when its creator is gone, is trash. */
-static int settle_all(struct ephlvm_ctx *ctx, const struct eph_lvm_view *view, bool *ret_changed)
+/*
+ * What a create left half-made, when its creator is gone, is trash. One that cannot be settled is said, and
+ * keeps nobody else's trash waiting.
+ */
+static bool settle_all(struct ephlvm_ctx *ctx, const struct eph_lvm_view *view,
+		       const struct ephlvm_volumes *half)
 {
-	_cleanup_volumes_ struct ephlvm_volumes *half = NULL;
-	int r;
+	bool changed = false;
 
-	r = eph_volumes_select(ctx, view, NULL, NULL, EPHLVM_STATE_NEW, &half);
-	for (size_t i = 0; r == 0 && i < half->n; i++) {
+	for (size_t i = 0; i < half->n; i++) {
 		struct eph_vg *vg = eph_lvm_vg_by_uuid(view, half->v[i]->vg_uuid);
-		bool settled;
+		bool settled = false;
 
-		if (eph_volume_check_ours(ctx, half->v[i]) < 0) {
-			eph_error_clear(&ctx->error);
-			continue;
-		}
-		r = eph_volume_settle(ctx, vg, half->v[i], false, &settled);
-		*ret_changed = *ret_changed || (r == 0 && settled);
+		if (eph_volume_settle(ctx, vg, half->v[i], false, &settled) < 0)
+			eph_warn(ctx, "half-made \"%s\" stays: %s", half->v[i]->name,
+				 ephlvm_error_message(ctx));
+		eph_error_clear(&ctx->error);
+		changed = changed || settled;
 	}
-	return r;
+	return changed;
+}
+
+/* The lock of its instance is to be had: nobody is making it. */
+static bool is_abandoned(struct ephlvm_ctx *ctx, const struct ephlvm_volume *v)
+{
+	_cleanup_lock_ struct eph_lock *lock = NULL;
+	bool free = v->tags.instance[0] &&
+		    eph_lock_take(ctx, EPH_LOCK_INSTANCE, v->tags.instance, 0, &lock) == 0;
+
+	eph_error_clear(&ctx->error);
+	return free;
+}
+
+static void plan_one(struct ephlvm_ctx *ctx, const struct ephlvm_volume *v,
+		     const struct ephlvm_purge_opts *o)
+{
+	eph_action(ctx, "erase", v->name, v->size_bytes);
+	eph_action(ctx, "remove", v->name, v->size_bytes);
+	report(o, v, EPHLVM_PURGE_PLANNED, 0, 0, NULL);
+}
+
+/* A dry run: the same actions in the same order as the real run. */
+static void plan(struct ephlvm_ctx *ctx, const struct ephlvm_volumes *half,
+		 const struct ephlvm_volumes *volumes, const struct ephlvm_purge_opts *o)
+{
+	for (size_t i = 0; half && i < half->n; i++)
+		if (is_abandoned(ctx, half->v[i]))
+			eph_action(ctx, "trash", half->v[i]->name, half->v[i]->size_bytes);
+	for (size_t i = 0; i < volumes->n; i++)
+		plan_one(ctx, volumes->v[i], o);
+	for (size_t i = 0; half && i < half->n; i++)
+		if (is_abandoned(ctx, half->v[i]))
+			plan_one(ctx, half->v[i], o);
+}
+
+int eph_volumes_keep_names(struct ephlvm_ctx *ctx, struct ephlvm_volumes *trash,
+			   const struct ephlvm_volumes *former)
+{
+	for (size_t i = 0; i < former->n; i++) {
+		for (size_t j = 0; j < trash->n; j++) {
+			struct ephlvm_volume *v = trash->v[j];
+			char *name;
+
+			if (strcmp(v->lv_uuid, former->v[i]->lv_uuid) != 0)
+				continue;
+			name = strdup(former->v[i]->name);
+			if (!name)
+				return eph_fail_oom(ctx);
+			free(v->name);
+			v->name = name;
+			memmove(&trash->v[j], &trash->v[j + 1],
+				(trash->n - j - 1) * sizeof(*trash->v));
+			trash->v[trash->n - 1] = v;
+			break;
+		}
+	}
+	return 0;
 }
 
 int ephlvm_purge(struct ephlvm_ctx *ctx, const struct ephlvm_purge_opts *opts)
 {
-	_cleanup_volumes_ struct ephlvm_volumes *volumes = NULL;
+	_cleanup_volumes_ struct ephlvm_volumes *volumes = NULL, *half = NULL;
 	_cleanup_view_ struct eph_lvm_view *view = NULL;
 	struct ephlvm_purge_opts o = EPHLVM_PURGE_OPTS_INIT;
-	bool changed = false;
+	bool dry_run;
 	int r;
 
 	eph_enter(ctx);
@@ -383,26 +442,24 @@ int ephlvm_purge(struct ephlvm_ctx *ctx, const struct ephlvm_purge_opts *opts)
 	if (o.flags & ~(unsigned int)EPHLVM_DRY_RUN)
 		return eph_fail(ctx, EPHLVM_ERROR_INVALID, EINVAL, NULL, NULL,
 				"unknown flags 0x%x for purge", o.flags);
+	dry_run = o.flags & EPHLVM_DRY_RUN;
 	r = eph_dm_check(ctx);
 	if (r == 0)
 		r = eph_lvm_read(ctx, 0, &view);
-	if (r == 0 && !o.names && !(o.flags & EPHLVM_DRY_RUN)) {
-		r = settle_all(ctx, view, &changed);
-		if (r == 0 && changed) {
-			eph_lvm_view_free(eph_steal(view));
-			r = eph_lvm_read(ctx, 0, &view);
-		}
+	if (r == 0 && !o.names)
+		r = eph_volumes_select(ctx, view, NULL, NULL, EPHLVM_STATE_NEW, &half);
+	if (r == 0 && half && !dry_run && settle_all(ctx, view, half)) {
+		eph_lvm_view_free(eph_steal(view));
+		r = eph_lvm_read(ctx, 0, &view);
 	}
 	if (r == 0)
 		r = select_trash(ctx, view, &o, &volumes);
+	if (r == 0 && half)
+		r = eph_volumes_keep_names(ctx, volumes, half);
 	if (r < 0)
 		return r;
-	if (!(o.flags & EPHLVM_DRY_RUN))
+	if (!dry_run)
 		return eph_purge_volumes(ctx, volumes, &o, 0);
-	for (size_t i = 0; i < volumes->n; i++) {
-		eph_action(ctx, "erase", volumes->v[i]->name, volumes->v[i]->size_bytes);
-		eph_action(ctx, "remove", volumes->v[i]->name, volumes->v[i]->size_bytes);
-		report(&o, volumes->v[i], EPHLVM_PURGE_PLANNED, 0, 0, NULL);
-	}
+	plan(ctx, half, volumes, &o);
 	return 0;
 }

@@ -16,4 +16,11 @@
 int eph_purge_volumes(struct ephlvm_ctx *ctx, const struct ephlvm_volumes *volumes,
 		      const struct ephlvm_purge_opts *opts, unsigned int wait_ms);
 
+/*
+ * Volumes that became trash just now, in the order and under the names that the caller knew them by
+ * (@former), behind the other trash: so that a plan and the real run say the same.
+ */
+int eph_volumes_keep_names(struct ephlvm_ctx *ctx, struct ephlvm_volumes *trash,
+			   const struct ephlvm_volumes *former);
+
 #endif

@@ -65,7 +65,9 @@ static int carve(struct ephlvm_ctx *ctx, const struct eph_vg *vg, uint64_t exten
 	return r;
 }
 
-static int purge_carved(struct ephlvm_ctx *ctx, const struct eph_vg *vg, const char *name)
+/* A purge by another process may have it already: that one is waited for. */
+static int purge_carved(struct ephlvm_ctx *ctx, const struct eph_vg *vg, const char *name,
+			const char *subject)
 {
 	_cleanup_volumes_ struct ephlvm_volumes *volumes = NULL;
 	_cleanup_view_ struct eph_lvm_view *view = NULL;
@@ -73,6 +75,7 @@ static int purge_carved(struct ephlvm_ctx *ctx, const struct eph_vg *vg, const c
 	struct ephlvm_volume *volume;
 	struct eph_vg *now;
 	struct eph_lv *lv;
+	char *shown;
 	int r;
 
 	r = eph_lv_reread(ctx, vg->uuid, NULL, &view, &now, &lv);
@@ -85,9 +88,34 @@ static int purge_carved(struct ephlvm_ctx *ctx, const struct eph_vg *vg, const c
 	r = eph_volumes_new(ctx, &volumes);
 	if (r == 0)
 		r = eph_volume_new(ctx, now, lv, &volume);
+	if (r < 0)
+		return r;
+	/* In actions it is called what the plan calls it. */
+	shown = strdup(subject);
+	if (!shown) {
+		eph_volume_free(volume);
+		return eph_fail_oom(ctx);
+	}
+	free(volume->name);
+	volume->name = shown;
+	r = eph_volumes_add(ctx, volumes, volume);
+	return r < 0 ? r : eph_purge_volumes(ctx, volumes, &opts, UINT32_MAX);
+}
+
+static int find_pool(struct ephlvm_ctx *ctx, const char *pool, struct eph_lvm_view **ret_view,
+		     struct eph_vg **ret_vg)
+{
+	_cleanup_view_ struct eph_lvm_view *view = NULL;
+	int r;
+
+	r = eph_lvm_read(ctx, 0, &view);
 	if (r == 0)
-		r = eph_volumes_add(ctx, volumes, volume);
-	return r < 0 ? r : eph_purge_volumes(ctx, volumes, &opts, 0);
+		r = eph_pool_find(ctx, view, pool, ret_vg);
+	if (r == 0)
+		r = eph_pool_check_writable(ctx, view, *ret_vg);
+	if (r == 0)
+		*ret_view = eph_steal(view);
+	return r;
 }
 
 static int scrub_locked(struct ephlvm_ctx *ctx, const char *pool, unsigned int flags)
@@ -98,11 +126,8 @@ static int scrub_locked(struct ephlvm_ctx *ctx, const char *pool, unsigned int f
 	uint64_t extents;
 	int r;
 
-	r = eph_lvm_read(ctx, 0, &view);
-	if (r == 0)
-		r = eph_pool_find(ctx, view, pool, &vg);
-	if (r == 0)
-		r = eph_pool_check_writable(ctx, view, vg);
+	/* Read again under the lock: another scrub may just have ended. */
+	r = find_pool(ctx, pool, &view, &vg);
 	if (r < 0)
 		return r;
 	extents = eph_pool_free_extents(vg);
@@ -118,16 +143,21 @@ static int scrub_locked(struct ephlvm_ctx *ctx, const char *pool, unsigned int f
 		return eph_fail_oom(ctx);
 	}
 	eph_action(ctx, "scrub", subject, extents * vg->extent_bytes);
-	if (flags & EPHLVM_DRY_RUN)
+	if (flags & EPHLVM_DRY_RUN) {
+		eph_action(ctx, "erase", subject, extents * vg->extent_bytes);
+		eph_action(ctx, "remove", subject, extents * vg->extent_bytes);
 		return 0;
+	}
 	r = carve(ctx, vg, extents, name);
-	return r < 0 ? r : purge_carved(ctx, vg, name);
+	return r < 0 ? r : purge_carved(ctx, vg, name, subject);
 }
 
 int ephlvm_pool_scrub(struct ephlvm_ctx *ctx, const char *pool, unsigned int flags)
 {
 	_cleanup_lock_ struct eph_lock *lock = NULL;
+	_cleanup_view_ struct eph_lvm_view *view = NULL;
 	const struct eph_config *config;
+	struct eph_vg *vg;
 	int r;
 
 	eph_enter(ctx);
@@ -138,7 +168,8 @@ int ephlvm_pool_scrub(struct ephlvm_ctx *ctx, const char *pool, unsigned int fla
 	if (r == 0)
 		r = eph_dm_check(ctx);
 	if (r == 0)
-		r = eph_lock_take(ctx, EPH_LOCK_POOL, pool ? pool : "default",
-				  config->lock_timeout_ms, &lock);
+		r = find_pool(ctx, pool, &view, &vg);
+	if (r == 0)
+		r = eph_lock_take(ctx, EPH_LOCK_POOL, vg->name, config->lock_timeout_ms, &lock);
 	return r < 0 ? r : scrub_locked(ctx, pool, flags);
 }

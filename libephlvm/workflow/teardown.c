@@ -94,31 +94,61 @@ static int trash_all(struct ephlvm_ctx *ctx, const struct eph_lvm_view *view,
 	return r;
 }
 
-/* delete --wait: erase what is trash of the instance now, whoever deleted it. */
-static int wait_erased(struct ephlvm_ctx *ctx, const char *instance, const char *const *disks)
+/* The instance's trash of these disks, as it is now. */
+static int select_trash(struct ephlvm_ctx *ctx, const struct eph_lvm_view *view,
+			const char *instance, const char *const *disks,
+			struct ephlvm_volumes **ret_trash)
 {
-	_cleanup_volumes_ struct ephlvm_volumes *volumes = NULL;
+	int r;
+
+	r = eph_volumes_select(ctx, view, NULL, instance, EPHLVM_STATE_TRASH, ret_trash);
+	if (r == 0)
+		keep_wanted(*ret_trash, disks);
+	return r;
+}
+
+/* delete --wait: erase what is trash of the instance now, whoever deleted it. */
+static int wait_erased(struct ephlvm_ctx *ctx, const char *instance, const char *const *disks,
+		       const struct ephlvm_volumes *former)
+{
+	_cleanup_volumes_ struct ephlvm_volumes *trash = NULL;
 	_cleanup_view_ struct eph_lvm_view *view = NULL;
 	struct ephlvm_purge_opts opts = EPHLVM_PURGE_OPTS_INIT;
 	int r;
 
 	r = eph_lvm_read(ctx, 0, &view);
 	if (r == 0)
-		r = eph_volumes_select(ctx, view, NULL, instance, EPHLVM_STATE_TRASH, &volumes);
-	if (r < 0)
-		return r;
-	keep_wanted(volumes, disks);
-	return eph_purge_volumes(ctx, volumes, &opts, WAIT_FOREVER_MS);
+		r = select_trash(ctx, view, instance, disks, &trash);
+	if (r == 0)
+		r = eph_volumes_keep_names(ctx, trash, former);
+	return r < 0 ? r : eph_purge_volumes(ctx, trash, &opts, WAIT_FOREVER_MS);
 }
 
-static void plan(struct ephlvm_ctx *ctx, const struct ephlvm_volumes *volumes, bool wait)
+static void plan_erase(struct ephlvm_ctx *ctx, const struct ephlvm_volumes *volumes)
 {
-	for (size_t i = 0; i < volumes->n; i++)
-		eph_action(ctx, "trash", volumes->v[i]->name, volumes->v[i]->size_bytes);
-	for (size_t i = 0; wait && i < volumes->n; i++) {
+	for (size_t i = 0; i < volumes->n; i++) {
 		eph_action(ctx, "erase", volumes->v[i]->name, volumes->v[i]->size_bytes);
 		eph_action(ctx, "remove", volumes->v[i]->name, volumes->v[i]->size_bytes);
 	}
+}
+
+/* A dry run: the same actions in the same order as the real run. */
+static int plan(struct ephlvm_ctx *ctx, const struct eph_lvm_view *view, const char *instance,
+		const struct ephlvm_delete_opts *o, const struct ephlvm_volumes *volumes)
+{
+	_cleanup_volumes_ struct ephlvm_volumes *trash = NULL;
+	int r;
+
+	for (size_t i = 0; i < volumes->n; i++)
+		eph_action(ctx, "trash", volumes->v[i]->name, volumes->v[i]->size_bytes);
+	if (!(o->flags & EPHLVM_WAIT))
+		return 0;
+	r = select_trash(ctx, view, instance, o->disks, &trash);
+	if (r < 0)
+		return r;
+	plan_erase(ctx, trash);
+	plan_erase(ctx, volumes);
+	return 0;
 }
 
 int ephlvm_delete(struct ephlvm_ctx *ctx, const struct ephlvm_delete_opts *opts, size_t *ret_count)
@@ -163,12 +193,12 @@ int ephlvm_delete(struct ephlvm_ctx *ctx, const struct ephlvm_delete_opts *opts,
 			return r;
 	}
 	if (o.flags & EPHLVM_DRY_RUN)
-		plan(ctx, volumes, o.flags & EPHLVM_WAIT);
+		r = plan(ctx, view, instance, &o, volumes);
 	else
 		r = trash_all(ctx, view, volumes);
 	if (r == 0 && (o.flags & EPHLVM_WAIT) && !(o.flags & EPHLVM_DRY_RUN)) {
 		eph_lock_release(eph_steal(lock));
-		r = wait_erased(ctx, instance, o.disks);
+		r = wait_erased(ctx, instance, o.disks, volumes);
 	}
 	if (r == 0 && ret_count)
 		*ret_count = volumes->n;

@@ -13,6 +13,7 @@
 #include "edge/dm.h"
 #include "edge/holders.h"
 #include "edge/lock.h"
+#include "object/pool.h"
 #include "util/cleanup.h"
 
 int eph_uses_read(struct ephlvm_ctx *ctx, struct eph_virt_uses *ret_uses)
@@ -51,6 +52,13 @@ static int check_domains(struct ephlvm_ctx *ctx, const struct ephlvm_volume *v,
 	return 0;
 }
 
+static int fail_locked(struct ephlvm_ctx *ctx, const struct ephlvm_volume *v)
+{
+	return eph_fail(ctx, EPHLVM_ERROR_BUSY, EBUSY, v->name,
+			"wait for the pvmove or conversion to end (see lvs -a)",
+			"LVM is moving or converting \"%s\"", v->name);
+}
+
 int eph_volume_check_unused(struct ephlvm_ctx *ctx, const struct ephlvm_volume *v,
 			    const struct eph_virt_uses *uses, bool domain_gone)
 {
@@ -66,9 +74,7 @@ int eph_volume_check_unused(struct ephlvm_ctx *ctx, const struct ephlvm_volume *
 	if (r < 0)
 		return r;
 	if (v->locked)
-		return eph_fail(ctx, EPHLVM_ERROR_BUSY, EBUSY, v->name,
-				"wait for the pvmove or conversion to end (see lvs -a)",
-				"LVM is moving or converting \"%s\"", v->name);
+		return fail_locked(ctx, v);
 	/* udev looks at a device for a moment after each change; a user stays. */
 	for (unsigned int tries = 0; info.exists && info.open_count > 0 && tries < 40; tries++) {
 		const struct timespec pause = { 0, 50000000 };
@@ -119,6 +125,10 @@ static int deactivate_all(struct ephlvm_ctx *ctx, const struct eph_vg *vg,
 	struct eph_dm_info info;
 	int r, failed = 0;
 
+	/* Deactivation would abort a pvmove, and other volumes' with it. */
+	for (size_t i = 0; i < n; i++)
+		if (volumes[i]->locked)
+			return fail_locked(ctx, volumes[i]);
 	for (size_t i = 0; i < n; i++) {
 		r = eph_dm_info(ctx, vg->uuid, volumes[i]->lv_uuid, &info);
 		if (r < 0)
@@ -162,6 +172,7 @@ static int commit_one(struct ephlvm_ctx *ctx, const struct eph_vg *vg,
 {
 	_cleanup_strv_ struct eph_strv del = EPH_STRV_INIT, add = EPH_STRV_INIT;
 	_cleanup_free_ char *name = NULL;
+	char at[24];
 	int r;
 
 	eph_action(ctx, "trash", v->name, v->size_bytes);
@@ -172,8 +183,9 @@ static int commit_one(struct ephlvm_ctx *ctx, const struct eph_vg *vg,
 		r = eph_step(ctx, "rename");
 		return r < 0 ? r : eph_lvm_lv_rename(ctx, vg, v->lv, name);
 	}
-	r = eph_tags_change(&v->raw_tags, "ephlvm.state", "trash", &del, &add);
-	if (r < 0)
+	snprintf(at, sizeof(at), "%lld", (long long)time(NULL));
+	if (eph_tags_change(&v->raw_tags, "ephlvm.state", "trash", &del, &add) < 0 ||
+	    eph_tags_change(&v->raw_tags, "ephlvm.at", at, &del, &add) < 0)
 		return eph_fail_oom(ctx);
 	r = eph_step(ctx, "retag-trash");
 	return r < 0 ? r : eph_lvm_lv_retag(ctx, vg, v->lv_uuid, &del, &add);
@@ -205,6 +217,27 @@ static int check_trashed(struct ephlvm_ctx *ctx, const struct eph_vg *vg,
 	return 0;
 }
 
+/* After a failed commit: what is still ready is as it was before, active. */
+static void activate_ready_again(struct ephlvm_ctx *ctx, const struct eph_vg *vg,
+				 struct ephlvm_volume *const *volumes, size_t n)
+{
+	_cleanup_strv_ struct eph_strv uuids = EPH_STRV_INIT;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct eph_lv *lv = eph_lvm_lv_by_uuid(vg, volumes[i]->lv_uuid);
+		_cleanup_volume_ struct ephlvm_volume *now = NULL;
+
+		if (!lv || !volumes[i]->active || eph_volume_new(ctx, vg, lv, &now) < 0 ||
+		    now->state != EPHLVM_STATE_READY)
+			continue;
+		if (eph_strv_add(&uuids, volumes[i]->lv_uuid) < 0)
+			return;
+	}
+	if (uuids.n > 0 && eph_lvm_lv_activate(ctx, vg, &uuids) < 0)
+		eph_warn(ctx, "could not activate again: %s", ephlvm_error_message(ctx));
+	eph_error_clear(&ctx->error);
+}
+
 int eph_volumes_trash(struct ephlvm_ctx *ctx, const struct eph_vg *vg,
 		      struct ephlvm_volume *const *volumes, size_t n)
 {
@@ -219,8 +252,6 @@ int eph_volumes_trash(struct ephlvm_ctx *ctx, const struct eph_vg *vg,
 		return r;
 	for (size_t i = 0; i < n && failed == 0; i++)
 		failed = commit_one(ctx, vg, volumes[i]);
-	if (failed == -ECANCELED || failed == -ENOMEM)
-		return failed;
 	first = eph_error_take(ctx);
 	r = eph_step(ctx, "flush");
 	if (r == 0)
@@ -231,6 +262,8 @@ int eph_volumes_trash(struct ephlvm_ctx *ctx, const struct eph_vg *vg,
 		r = check_trashed(ctx, now, volumes, n);
 	if (r < 0 && failed < 0) {
 		/* The command's failure explains the state better than the state does. */
+		if (view)
+			activate_ready_again(ctx, now, volumes, n);
 		eph_error_give(ctx, &first);
 		return failed;
 	}
@@ -253,6 +286,9 @@ int eph_volume_settle(struct ephlvm_ctx *ctx, const struct eph_vg *vg, struct ep
 
 	if (ret_settled)
 		*ret_settled = false;
+	/* Nobody can hold the lock of no instance: whose it is cannot be told, so it stays. */
+	if (!volume->tags.instance[0])
+		return 0;
 	if (!instance_locked) {
 		struct eph_error before = eph_error_take(ctx);
 
@@ -271,11 +307,41 @@ int eph_volume_settle(struct ephlvm_ctx *ctx, const struct eph_vg *vg, struct ep
 	r = eph_lv_reread(ctx, vg->uuid, volume->lv_uuid, &view, &vg_now, &lv_now);
 	if (r < 0 || !lv_now)
 		return r;
+	if (!eph_lv_is_ours(lv_now))
+		return 0;
 	r = eph_volume_new(ctx, vg_now, lv_now, &now);
 	if (r < 0 || now->state != EPHLVM_STATE_NEW)
 		return r;
-	r = eph_volumes_trash(ctx, vg_now, &now, 1);
+	r = eph_volume_check_ours(ctx, now);
+	if (r == 0)
+		r = eph_pool_check_writable(ctx, view, vg_now);
+	if (r == 0)
+		r = eph_volumes_trash(ctx, vg_now, &now, 1);
 	if (r == 0 && ret_settled)
 		*ret_settled = true;
 	return r;
+}
+
+int eph_lv_make_active(struct ephlvm_ctx *ctx, const struct eph_vg *vg, const char *lv_uuid,
+		       const char *subject, const char *step)
+{
+	_cleanup_strv_ struct eph_strv uuids = EPH_STRV_INIT;
+	struct eph_dm_info info;
+	int r;
+
+	r = eph_dm_info(ctx, vg->uuid, lv_uuid, &info);
+	if (r < 0 || eph_dm_usable(&info))
+		return r;
+	if (eph_strv_add(&uuids, lv_uuid) < 0)
+		return eph_fail_oom(ctx);
+	r = eph_step(ctx, step);
+	if (r == 0)
+		r = eph_lvm_lv_activate(ctx, vg, &uuids);
+	if (r == 0)
+		r = eph_dm_info(ctx, vg->uuid, lv_uuid, &info);
+	if (r < 0 || eph_dm_usable(&info))
+		return r;
+	/* A selection that matches nothing succeeds: what is there decides. */
+	return eph_fail(ctx, EPHLVM_ERROR_SYSTEM, EIO, subject, "see \"lvs\" and \"dmsetup info\"",
+			"LVM said that \"%s\" was activated, and it is not", subject);
 }

@@ -41,4 +41,8 @@ int eph_volume_settle(struct ephlvm_ctx *ctx, const struct eph_vg *vg, struct ep
 int eph_lv_reread(struct ephlvm_ctx *ctx, const char *vg_uuid, const char *lv_uuid,
 		  struct eph_lvm_view **ret_view, struct eph_vg **ret_vg, struct eph_lv **ret_lv);
 
+/* Activate one LV where it is not usable, and look whether it is then. @step is a literal. */
+int eph_lv_make_active(struct ephlvm_ctx *ctx, const struct eph_vg *vg, const char *lv_uuid,
+		       const char *subject, const char *step);
+
 #endif

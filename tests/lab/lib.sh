@@ -173,6 +173,26 @@ lab_guest_wait() {
 	done
 }
 
+# lab_guest_start NAME: starts a defined domain and returns when its init has spoken. Emulated SVM now and then
+# hangs a guest before its first word; such a start, and only such a one, is given up and made again.
+lab_guest_start() {
+	local name=$1 try
+	for try in 1 2 3; do
+		rm -f "$LAB_GUEST_DIR/$name.log"
+		virsh -q start "$name" || return 1
+		if lab_wait_for 90 lab_guest_has "$name" "GUEST token="; then
+			return 0
+		fi
+		if [ -s "$LAB_GUEST_DIR/$name.log" ]; then
+			break
+		fi
+		lab_say "guest $name said nothing within 90 s (start $try): starting it again"
+		virsh -q destroy "$name" || true
+		lab_guest_gone "$name" 60 || true
+	done
+	lab_guest_wait "$name" "GUEST token=" 300
+}
+
 # lab_guest_value NAME KEY: the value of the guest's last line "GUEST KEY=value"; 1 when it has none.
 lab_guest_value() {
 	local line

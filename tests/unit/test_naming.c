@@ -186,6 +186,8 @@ static void trash_name_has_its_form(void **state)
 
 	(void)state;
 	assert_int_equal(eph_trash_name(0x65a0b1c2, LV_UUID, &name), 0);
+	assert_true(eph_trash_name_time(name) == 0x65a0b1c2);
+	assert_true(eph_trash_name_time("trash-65a0b1c2-short") == 0);
 	assert_string_equal(name, "trash-65a0b1c2-aBcDeF123456789aBcDeFghI");
 	assert_int_equal(eph_trash_name(0, LV_UUID, &epoch), 0);
 	assert_string_equal(epoch, "trash-00000000-aBcDeF123456789aBcDeFghI");

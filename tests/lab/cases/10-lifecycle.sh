@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The life of thick volumes on a drive full of other data: create, list, delete, purge, and what must
 # not happen meanwhile.
-# lab: --disk-size 6G --timeout 1500
+# lab: --disk-size 3G --timeout 1500
 # shellcheck source=tests/lab/tap.sh
 . "$(dirname "$0")/../tap.sh"
 small_flavors
@@ -30,6 +30,24 @@ test_pool_init_refuses_what_is_in_use() {
 	same "$(vgs --noheadings | wc -l)" 0
 }
 
+test_pool_init_and_partitions() {
+	wipefs -qa /dev/nvme0n1
+	sgdisk -q -n 1:2048:+512M /dev/nvme0n1 >/dev/null
+	until_true 30 test -b /dev/nvme0n1p1
+	expect 4 ephlvm pool init --yes --vg $VG /dev/nvme0n1
+	holds "$err" "1 partitions"
+	mkfs.ext4 -q /dev/nvme0n1p1 && mount /dev/nvme0n1p1 /mnt/t
+	expect 4 ephlvm pool init --yes --vg $VG --wipe=EPHLVM-LAB-0 /dev/nvme0n1
+	holds "$err" "mounted on /mnt/t"
+	umount /mnt/t
+	vgcreate -qq -y theirs /dev/nvme0n1p1
+	expect 4 ephlvm pool init --yes --vg $VG --wipe=EPHLVM-LAB-0 /dev/nvme0n1
+	holds "$err" theirs
+	vgremove -qq -y theirs
+	expect 2 ephlvm pool init --yes --vg $VG --wipe=EPHLVM-LAB-0 /dev/nvme0n1 /dev/nvme0n1
+	holds "$err" "named twice"
+}
+
 test_pool_init_makes_a_pool() {
 	t=$(token)
 	plant /dev/nvme0n1 "$t"
@@ -39,8 +57,9 @@ test_pool_init_makes_a_pool() {
 	same "$(vgs --noheadings | wc -l)" 0
 	expect 0 ephlvm pool init --yes --vg $VG --wipe=EPHLVM-LAB-0 /dev/nvme0n1
 	same "$(found /dev/nvme0n1 "$t")" 0
+	[ ! -e /dev/nvme0n1p1 ]
 	holds "$(vgs --noheadings -o vg_tags $VG)" "ephlvm.pool=ephlvm"
-	same "$(vgs --noheadings -o vg_autoactivation $VG | xargs)" ""
+	same "$(vgs --noheadings -o vg_autoactivation --binary $VG | xargs)" 0
 	expect 0 ephlvm pool init --yes --vg $VG /dev/nvme0n1
 	expect 4 ephlvm pool init --yes --vg other /dev/nvme0n1
 	expect 0 ephlvm pool show
@@ -145,6 +164,22 @@ test_sizes_are_rounded_up_and_said() {
 	expect 0 ephlvm delete --yes "$(uuid 3)"
 }
 
+# actions of a real run with --json, and the dry run before it, are the same list.
+test_dry_run_equals_the_real_run() {
+	local verb plan
+	actions() { printf '%s' "$out" | tr -d ' \n' | sed 's/.*"actions":\(\[[^]]*\]\).*/\1/'; }
+	for verb in "create $(uuid 33) --flavor t.tiny" "delete --yes --wait $(uuid 33)" \
+		"create $(uuid 34) --flavor t.tiny" "delete --yes $(uuid 34)" "purge"; do
+		# shellcheck disable=SC2086 # words
+		expect 0 ephlvm $verb --dry-run --json
+		plan=$(actions)
+		# shellcheck disable=SC2086 # words
+		expect 0 ephlvm $verb --json
+		same "$(actions)" "$plan"
+		holds "$plan" '"action"'
+	done
+}
+
 test_bad_input_leaves_nothing() {
 	seqno=$(vgs --noheadings -o seqno $VG)
 	for id in 1234 "../../../../../../../../../../../../etc/" "$(uuid 4)x" $'11111111-2222-3333-4444-5555\n5555555'; do
@@ -246,7 +281,8 @@ test_delete_frees_the_name_and_purge_the_space() {
 
 test_purge_takes_trash_only() {
 	expect 0 ephlvm create "$(uuid 1)" --flavor t.small
-	expect 2 ephlvm purge "$(uuid 1)"
+	expect 0 ephlvm purge "$(uuid 1)"
+	expect 2 ephlvm purge "$VG/$(uuid 1)_disk.eph0"
 	expect 0 ephlvm purge
 	lvs $VG/"$(uuid 1)_disk.eph0" $VG/foreign
 }
@@ -423,6 +459,7 @@ test_takeover_touches_no_lv() {
 	expect 0 ephlvm create "$(uuid 10)" --flavor t.tiny --pool fast
 	expect 0 ephlvm delete --yes --wait "$(uuid 10)"
 	expect 3 ephlvm pool init --yes --vg nonesuch
+	holds "$(vgs --noheadings -o vg_autoactivation --binary $VG | xargs)" 0
 }
 
 run_tests

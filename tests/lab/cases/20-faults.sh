@@ -25,6 +25,16 @@ swap_table() {
 	dmsetup resume flaky-drive
 }
 
+# A volume group of the pool's name on a drive that is not there yet, as one from another host.
+make_other_flaky() {
+	truncate -s 300M /run/other.img
+	local loop
+	loop=$(losetup -f --show /run/other.img)
+	vgcreate -qq -y flaky "$loop"
+	losetup -d "$loop"
+}
+make_other_flaky
+
 test_eio_during_erase_keeps_the_volume() {
 	table_good | dmsetup create flaky-drive
 	udevadm settle
@@ -108,11 +118,43 @@ test_missing_drive_blocks_what_it_must() {
 	same "$(pvs --noheadings -o pv_missing "$healthy" | xargs)" ""
 	drive_rescan "$gone"
 	same "$(vgs --noheadings -o vg_missing_pv_count duo | xargs)" 0
+	# The trash still has the name; create gives it a trash name first, and does not ask the operator to
+	# remove it.
+	expect 0 ephlvm create "$(uuid 4)" --flavor t.small --pool duo
+	same "$(ephlvm list --noheadings -o state --pool duo --instance "$(uuid 4)" | sort | xargs)" "ready trash"
+	expect 0 ephlvm delete --yes "$(uuid 4)"
 	expect 0 ephlvm purge
 	same "$(lv_count duo)" 0
 	same "$(found "$healthy" "$t")" 0
 	expect 0 ephlvm create "$(uuid 5)" --flavor t.tiny --pool duo
 	expect 0 ephlvm delete --yes --wait "$(uuid 5)"
+}
+
+test_one_dead_volume_keeps_no_other_inactive() {
+	expect 0 ephlvm create "$(uuid 41)" --flavor t.tiny --pool duo
+	expect 0 ephlvm create "$(uuid 42)" --flavor t.tiny --pool flaky
+	gone=$(lvs --noheadings -o devices duo | xargs | sed 's/(.*//; s,/dev/,,')
+	lvchange -qq -an "duo/$(uuid 41)_disk.eph0" "flaky/$(uuid 42)_disk.eph0"
+	drive_remove "$gone"
+	expect 8 ephlvm activate --all
+	holds "$err" "is missing"
+	same "$(ephlvm list --noheadings -o active --instance "$(uuid 42)" | xargs)" yes
+	drive_rescan "$gone"
+	expect 0 ephlvm activate --all
+	expect 0 ephlvm delete --yes --wait "$(uuid 41)"
+	expect 0 ephlvm delete --yes --wait "$(uuid 42)"
+}
+
+# What a kill leaves now and then: a device without a live table.
+test_device_without_a_table_is_activated_anew() {
+	expect 0 ephlvm create "$(uuid 43)" --flavor t.tiny --pool flaky
+	lv="$(uuid 43)_disk.eph0"
+	dm=$(dmsetup info -c --noheadings -o name,uuid --separator ' ' | grep "$(uuid 43 | sed 's/-/--/g')")
+	lvchange -qq -an "flaky/$lv"
+	dmsetup create "${dm% *}" --notable -u "${dm#* }"
+	expect 0 ephlvm create "$(uuid 43)" --flavor t.tiny --pool flaky
+	same "$(blockdev --getsize64 "/dev/flaky/$lv")" $((64 << 20))
+	expect 0 ephlvm delete --yes --wait "$(uuid 43)"
 }
 
 test_volume_on_a_missing_drive_stays_trash() {
@@ -223,19 +265,9 @@ test_held_lock_ends_at_the_deadline() {
 
 test_two_vgs_of_one_name_are_refused() {
 	expect 0 ephlvm create "$(uuid 13)" --flavor t.tiny --pool flaky
-	# A second VG "flaky", as a drive from another host brings it.
-	truncate -s 300M /run/other.img
 	loop=$(losetup -f --show /run/other.img)
-	pvcreate -qq -y "$loop"
-	vgcreate -qq -y flaky2 "$loop"
-	vgexport -qq flaky2
-	vgcfgbackup -qq -f /run/flaky2.vg flaky2
-	vgimport -qq flaky2
-	uuid2=$(vgs --noheadings -o vg_uuid flaky2 | xargs)
-	losetup -d "$loop"
-	# Renamed out of LVM's sight of the first.
-	loop=$(losetup -f --show /run/other.img)
-	vgrename -qq --config "devices{filter=[\"a|^$loop\$|\",\"r|.*|\"]}" flaky2 flaky
+	udevadm settle
+	uuid2=$(pvs --noheadings -o vg_uuid "$loop" | xargs)
 	expect 7 ephlvm create "$(uuid 14)" --flavor t.tiny --pool flaky
 	holds "$err" "$uuid2"
 	expect 7 ephlvm delete --yes "$(uuid 13)"

@@ -24,7 +24,7 @@ test_guest_sees_its_volume_as_vdb() {
 	expect 0 ephlvm pool init --yes /dev/nvme0n1
 	expect 0 ephlvm create "$(uuid 1)" --flavor t.small
 	define 1 "eph.do=df,secret,sleep"
-	virsh -q start guest1
+	lab_guest_start guest1
 	lab_guest_wait guest1 "GUEST waiting" 400
 	same "$(lab_guest_value guest1 token)" t1
 	same "$(lab_guest_value guest1 label)" ephemeral0
@@ -83,7 +83,7 @@ test_live_attach_and_detach() {
 	lab_guest_xml guest3 "$(uuid 3)" "eph.do=hotplug,sleep eph.dev=vdb" >/tmp/guest3.xml
 	virsh -q define /tmp/guest3.xml
 	virsh dumpxml --inactive guest3 >/tmp/before3.xml
-	virsh -q start guest3
+	lab_guest_start guest3
 	lab_guest_wait guest3 "GUEST waiting for vdb" 400
 	expect 0 ephlvm attach "$(uuid 3)"
 	lab_guest_wait guest3 "GUEST hotplug=vdb serial=ephemeral0" 120
@@ -117,7 +117,7 @@ test_guest_formats_stay_and_do_not_act_on_the_host() {
 		expect 0 ephlvm create "$(uuid $n)" --flavor t.small --size 320M
 		nothing_on_the_host
 		define $n "eph.do=$action,off eph.label=hostroot eph.uuid=11111111-2222-3333-4444-555555555555"
-		virsh -q start guest$n
+		lab_guest_start guest$n
 		lab_guest_wait guest$n "GUEST done $action" 400
 		lab_guest_gone guest$n 120
 		dev=/dev/ephlvm/$(uuid $n)_disk.eph0
