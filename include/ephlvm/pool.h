@@ -49,14 +49,17 @@ struct ephlvm_pool_init_opts {
  * @ctx: context, not NULL
  * @opts: what to make, not NULL
  *
- * Refuses a device that bears a signature, partitions, a mount, swap or a holder, unless its
- * serial is in @wipe_serials (mounts, swap and holders are refused always). Erases, makes PVs
+ * Refuses a device that bears a signature or partitions, unless its serial is in @wipe_serials;
+ * mounts, swap, holders and PVs of a VG, of the device or of a partition, are refused always.
+ * Claims the devices while it looks at them and erases them. Erases, makes PVs
  * with a metadata area of 64 MiB, makes the VG, tags it, switches auto-activation off for it.
- * Taking over touches no LV. The same call again on its own result does nothing. Blocks,
- * with progress; needs root.
+ * Taking over touches no LV, but auto-activation goes off for all of that VG's (the log says
+ * so). The same call again with the same devices does nothing. Blocks, with progress; needs
+ * root.
  *
- * Return: 0, or -EINVAL, -EEXIST (name taken, or signature found), -ENOENT (device or VG),
- * -EBUSY (in use), -ENOSPC (loop file), -EIO, -EACCES, -ENOMEM.
+ * Return: 0, or -EINVAL, -EEXIST (name taken, or a signature or partitions found; kind BUSY),
+ * -ENOENT (device or VG), -EBUSY (in use), -ENOSPC (loop file), -EILSEQ (an erased drive
+ * reads back other bytes), -ECANCELED, or one of the common ones (volume.h).
  *
  * Since: 0.1
  */
@@ -99,7 +102,7 @@ EPHLVM_EXPORT int ephlvm_pool_scrub(struct ephlvm_ctx *ctx, const char *pool, un
  *
  * Reads without LVM's locks. Needs root.
  *
- * Return: 0, or -ENOENT (no such pool), -EIO, -ENOMEM.
+ * Return: 0, or -ENOENT (no such pool), or one of the common ones (volume.h).
  *
  * Since: 0.1
  */

@@ -5,6 +5,16 @@
  * A volume is one LV that belongs to one instance. States: new, ready, trash,
  * gone. A volume object is a copy of what LVM and device-mapper said when it
  * was read; nothing in it changes afterwards.
+ *
+ * Calls that reach LVM and the drives have these errors in common, of kind
+ * EPHLVM_ERROR_SYSTEM unless said otherwise; below they are "the common ones":
+ * -EIO (LVM, a tool or a device failed), -ENODEV (no device-mapper), -ENXIO (not
+ * active where it should be), -ESTALE (a device is not what it was), -EUCLEAN
+ * (damaged tags, or tags of a newer version), -EROFS (exported VG, or another
+ * host's), -EOPNOTSUPP (shared VG), -EEXIST (two VGs or pools of one name), -ETIMEDOUT (a lock not had by
+ * the deadline; kind BUSY), -EACCES and -EPERM (kind PERMISSION), -EINVAL and
+ * -ENOENT for a bad or missing configuration (kind INVALID, NOT_FOUND), -ENOMEM
+ * (kind INTERNAL).
  */
 #ifndef EPHLVM_VOLUME_H
 #define EPHLVM_VOLUME_H
@@ -86,10 +96,10 @@ struct ephlvm_create_opts {
  * LV that ephlvm did not make is never touched. Blocks while the space is erased, with
  * progress; needs root.
  *
- * Return: 0, or -EINVAL, -ENOENT (flavor or pool), -EEXIST (the name is taken by something
- * else, or the volume differs from what is asked), -EBUSY, -ETIMEDOUT (lock not had),
- * -ENOSPC (space or metadata area), -EIO (LVM, mkfs or device failed), -EACCES, -ECANCELED,
- * -ENOMEM.
+ * Return: 0, or -EINVAL, -ENOENT (flavor, pool, or the tool that makes the file system),
+ * -EEXIST (the name is taken by something else, or the volume differs from what is asked;
+ * kind BUSY), -EBUSY, -ENOSPC (space or metadata area), -EILSEQ (an erased device reads
+ * back other bytes), -ECANCELED, or one of the common ones.
  *
  * Since: 0.1
  */
@@ -125,8 +135,8 @@ struct ephlvm_list_opts {
  *
  * Reads without LVM's locks: never blocks on one that is held. Needs root.
  *
- * Return: 0, or -EINVAL (filter), -ENOENT (no such pool or VG/LV), -EIO (LVM failed: never
- * an empty list instead), -ENOMEM.
+ * Return: 0, or -EINVAL (filter), -ENOENT (no such pool or VG/LV), or one of the common ones
+ * (a failure of LVM is never an empty list instead).
  *
  * Since: 0.1
  */
@@ -162,8 +172,9 @@ struct ephlvm_delete_opts {
  * EPHLVM_WAIT. Nothing is changed where any of the volumes is in use. What is gone already
  * is no error. Needs root.
  *
- * Return: 0, or -EINVAL, -EBUSY (open, mounted, held, wired; the record names the holder),
- * -ETIMEDOUT (lock not had), -EIO, -EACCES, -ENOMEM.
+ * Return: 0, or -EINVAL, -EBUSY (open, mounted, held, wired, or being moved by LVM; the
+ * record names the holder), with EPHLVM_WAIT also what ephlvm_purge() gives, or one of the
+ * common ones.
  *
  * Since: 0.1
  */
@@ -227,9 +238,14 @@ struct ephlvm_purge_opts {
  * volume that could not be erased stays trash, with the reason in its tags, and the next
  * purge tries again. Never touches what is not trash. Blocks, with progress; needs root.
  *
- * Return: 0, or -EINVAL, -ENOENT (a named volume or instance has no trash and never had),
- * -EBUSY, -EIO (erase or LVM failed), -EREMOTEIO (several volumes: some freed, some not;
- * kind EPHLVM_ERROR_PARTIAL), -ECANCELED, -ENOMEM.
+ * What was purged already is no error: an instance without trash, or a trash name that is
+ * gone, is nothing to do.
+ *
+ * Return: 0, or -EINVAL (bad name, or a named VG/LV that is not trash), -ENOENT (a named
+ * VG/LV is none of ephlvm's), -EBUSY (in use), -EILSEQ (it reads back other bytes after its
+ * erase), -EOPNOTSUPP (a layout that this version cannot erase), -EREMOTEIO (several volumes:
+ * some freed, some not; kind PARTIAL), -ECANCELED, or one of the common ones; a lock not had
+ * means that another process erases it.
  *
  * Since: 0.1
  */
@@ -257,10 +273,13 @@ struct ephlvm_activate_opts {
  * @opts: what to activate, not NULL
  * @ret_count: receives how many volumes are active now; may be NULL
  *
- * Settles half-made volumes whose creator is gone (they become trash), activates ready ones,
+ * Activates ready ones, settles half-made volumes whose creator is gone (they become trash),
  * leaves trash inactive. Never formats. Needs root.
  *
- * Return: 0, or -EINVAL, -ENOENT (the instance has no volume), -EIO, -ENOMEM.
+ * One that cannot be activated keeps no other waiting; the first failure is reported.
+ *
+ * Return: 0, or -EINVAL, -ENOENT (the instance has no volume), -EBUSY (a half-made volume is in
+ * use), -EREMOTEIO (some are active and some failed; kind PARTIAL), or one of the common ones.
  *
  * Since: 0.1
  */

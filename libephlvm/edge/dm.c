@@ -160,7 +160,8 @@ int eph_dm_info(struct ephlvm_ctx *ctx, const char *vg_uuid, const char *lv_uuid
 		info.suspended = dmi.suspended;
 		info.live_table = dmi.live_table;
 		info.inactive_table = dmi.inactive_table;
-		r = sysfs_size(info.devno, &info.size_bytes);
+		/* Without a live table the kernel shows no disk, and there is no size. */
+		r = info.live_table ? sysfs_size(info.devno, &info.size_bytes) : 0;
 		if (r < 0)
 			return eph_fail(ctx, EPHLVM_ERROR_SYSTEM, -r, dm_uuid, NULL,
 					"no size in sysfs for device %u:%u: %s", major(info.devno),

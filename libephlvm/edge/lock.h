@@ -15,7 +15,7 @@
 enum eph_lock_kind {
 	EPH_LOCK_INSTANCE, /* id: instance UUID */
 	EPH_LOCK_VOLUME, /* id: LV uuid */
-	EPH_LOCK_POOL, /* id: VG name; pool init, scrub */
+	EPH_LOCK_POOL, /* id: VG name for scrub; "init" for pool init, one a host */
 };
 
 struct eph_lock;

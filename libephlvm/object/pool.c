@@ -96,6 +96,13 @@ int eph_pool_check_writable(struct ephlvm_ctx *ctx, const struct eph_lvm_view *v
 	if (vg->foreign)
 		return eph_fail(ctx, EPHLVM_ERROR_SYSTEM, EROFS, vg->name, "see lvmsystemid(7)",
 				"volume group \"%s\" belongs to another host", vg->name);
+	if (vg->shared)
+		return eph_fail(
+			ctx, EPHLVM_ERROR_SYSTEM, EOPNOTSUPP, vg->name,
+			"use a volume group of this host alone",
+			"volume group \"%s\" is shared by lvmlockd, which this version does "
+			"not handle",
+			vg->name);
 	return 0;
 }
 
@@ -103,7 +110,7 @@ uint64_t eph_pool_free_extents(const struct eph_vg *vg)
 {
 	uint64_t extents = 0;
 
-	if (vg->missing_pvs > 0 || vg->exported || vg->foreign)
+	if (vg->missing_pvs > 0 || vg->exported || vg->foreign || vg->shared)
 		return 0;
 	for (size_t i = 0; i < vg->n_pvs; i++) {
 		const struct eph_pv *pv = &vg->pvs[i];

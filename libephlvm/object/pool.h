@@ -22,7 +22,7 @@ const char *eph_vg_pool_name(const struct eph_vg *vg);
 int eph_pool_find(struct ephlvm_ctx *ctx, const struct eph_lvm_view *view, const char *name,
 		  struct eph_vg **ret_vg);
 
-/* May volumes of it be changed: not exported, not another host's, name not doubled. Partial is allowed. */
+/* May volumes of it be changed: not exported, shared or another host's, name not doubled. Partial is allowed. */
 int eph_pool_check_writable(struct ephlvm_ctx *ctx, const struct eph_lvm_view *view,
 			    const struct eph_vg *vg);
 

@@ -652,7 +652,7 @@ static void say_rounding(struct ephlvm_ctx *ctx, const struct disk *d)
 {
 	char text[EPH_SIZE_TEXT];
 
-	if (!d->existing && d->size_bytes != d->requested_bytes)
+	if ((!d->existing || d->replace) && d->size_bytes != d->requested_bytes)
 		eph_warn(ctx, "\"%s\": %llu bytes rounded up to whole extents: %llu (%s)",
 			 d->subject, (unsigned long long)d->requested_bytes,
 			 (unsigned long long)d->size_bytes, eph_size_format(d->size_bytes, text));

@@ -114,6 +114,11 @@ static void foreign_and_exported_groups_are_not_written(void **state)
 	vgs[0].foreign = true;
 	assert_true(eph_pool_check_writable(ctx, &view, &vgs[0]) < 0);
 	assert_int_equal(eph_pool_free_extents(&vgs[0]), 0);
+	eph_enter(ctx);
+	vgs[0].foreign = false;
+	vgs[0].shared = true;
+	assert_int_equal(eph_pool_check_writable(ctx, &view, &vgs[0]), -EOPNOTSUPP);
+	assert_int_equal(eph_pool_free_extents(&vgs[0]), 0);
 }
 
 static void free_extents_are_what_can_be_allocated(void **state)
