@@ -173,11 +173,17 @@ lab_guest_wait() {
 	done
 }
 
-# lab_guest_start NAME: starts a defined domain and returns when its init has spoken. Emulated SVM now and then
-# hangs a guest before its first word; such a start, and only such a one, is given up and made again.
+# lab_guest_start NAME: starts a defined domain and returns when its init has spoken. Emulated SVM hangs a guest
+# before its first word after some others have run; with kvm_amd loaded anew it does not. A start without a
+# word, and only such a one, is given up and made again.
 lab_guest_start() {
 	local name=$1 try
 	for try in 1 2 3; do
+		if [ "$LAB_GUEST_TYPE" = kvm ]; then
+			# Refused while another guest runs, which is as well.
+			modprobe -q -r kvm_amd 2>/dev/null || true
+			modprobe -q kvm_amd
+		fi
 		rm -f "$LAB_GUEST_DIR/$name.log"
 		virsh -q start "$name" || return 1
 		if lab_wait_for 90 lab_guest_has "$name" "GUEST token="; then
