@@ -15,6 +15,10 @@ first_boot() {
 	mkdir -p /mnt/t
 	mount "/dev/ephlvm/$(uuid 1)_disk.eph0" /mnt/t
 	echo kept >/mnt/t/file
+	# What a guest made of the second: a partition table and its own bytes.
+	sgdisk -q -Z -n 1:2048:20000 "/dev/ephlvm/$(uuid 2)_disk.eph0" >/dev/null
+	dd if=/dev/urandom of="/dev/ephlvm/$(uuid 2)_disk.eph0" bs=1M seek=4 count=8 conv=notrunc,fsync status=none
+	sha256sum <"/dev/ephlvm/$(uuid 2)_disk.eph0" >/mnt/t/sum
 	umount /mnt/t
 	ephlvm delete --yes "$(uuid 3)"
 	EPHLVM_STOP_AT=format ephlvm create "$(uuid 4)" --flavor t.tiny || true
@@ -36,8 +40,9 @@ test_activate_all_brings_ready_ones_back() {
 	mkdir -p /mnt/t
 	mount "/dev/ephlvm/$(uuid 1)_disk.eph0" /mnt/t
 	same "$(cat /mnt/t/file)" kept
+	expect 0 ephlvm create "$(uuid 2)" --flavor t.tiny
+	same "$(sha256sum <"/dev/ephlvm/$(uuid 2)_disk.eph0")" "$(cat /mnt/t/sum)"
 	umount /mnt/t
-	same "$(blkid -p -o value -s LABEL "/dev/ephlvm/$(uuid 2)_disk.eph0")" ephemeral0
 }
 
 test_trash_is_purged_after_the_reboot() {
