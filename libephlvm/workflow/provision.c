@@ -272,6 +272,7 @@ static int check_name_free(struct ephlvm_ctx *ctx, const struct eph_vg *vg, stru
 static int examine_disk(struct ephlvm_ctx *ctx, const struct eph_lvm_view *view,
 			const struct eph_vg *vg, struct request *rq, struct disk *d)
 {
+	const char *label;
 	int r;
 
 	if (asprintf(&d->subject, "%s/%s", vg->name, d->lv_name) < 0) {
@@ -303,7 +304,10 @@ static int examine_disk(struct ephlvm_ctx *ctx, const struct eph_lvm_view *view,
 		if (r < 0)
 			return r;
 	}
-	return eph_fs_check(ctx, d->fs, d->size_bytes, d->label[0] ? d->label : NULL);
+	/* What is asked must do for its file system, not only what it is rounded up to. */
+	label = d->label[0] ? d->label : NULL;
+	r = eph_fs_check(ctx, d->fs, d->requested_bytes, label);
+	return r < 0 ? r : eph_fs_check(ctx, d->fs, d->size_bytes, label);
 }
 
 /*

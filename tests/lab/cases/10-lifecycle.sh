@@ -32,8 +32,9 @@ test_pool_init_refuses_what_is_in_use() {
 
 test_pool_init_and_partitions() {
 	wipefs -qa /dev/nvme0n1
-	sgdisk -q -n 1:2048:+512M /dev/nvme0n1 >/dev/null
-	until_true 30 test -b /dev/nvme0n1p1
+	sgdisk -q -o -n 1:2048:+512M /dev/nvme0n1 >/dev/null
+	# udev may have the drive open just when sgdisk asks the kernel to read the table.
+	until_true 30 sh -c 'blockdev --rereadpt /dev/nvme0n1; udevadm settle; test -b /dev/nvme0n1p1'
 	expect 4 ephlvm pool init --yes --vg $VG /dev/nvme0n1
 	holds "$err" "1 partitions"
 	mkfs.ext4 -q /dev/nvme0n1p1 && mount /dev/nvme0n1p1 /mnt/t
