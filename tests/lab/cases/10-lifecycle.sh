@@ -32,7 +32,7 @@ test_pool_init_refuses_what_is_in_use() {
 
 test_pool_init_and_partitions() {
 	wipefs -qa /dev/nvme0n1
-	sgdisk -q -o -n 1:2048:+512M /dev/nvme0n1 >/dev/null
+	sgdisk -o -n 1:2048:+512M /dev/nvme0n1 >/dev/null
 	# udev may have the drive open just when sgdisk asks the kernel to read the table.
 	until_true 30 sh -c 'blockdev --rereadpt /dev/nvme0n1; udevadm settle; test -b /dev/nvme0n1p1'
 	expect 4 ephlvm pool init --yes --vg $VG /dev/nvme0n1
@@ -123,7 +123,7 @@ test_list_and_show_answer_in_json() {
 
 test_guest_content_survives_create_and_activate() {
 	dev=/dev/$VG/$(uuid 1)_disk.eph0
-	sgdisk -q -n 1:2048:100000 "$dev" >/dev/null
+	sgdisk -n 1:2048:100000 "$dev" >/dev/null
 	dd if=/dev/urandom of="$dev" bs=1M seek=20 count=4 conv=notrunc,fsync status=none
 	sum=$(sha256sum <"$dev")
 	expect 0 ephlvm create "$(uuid 1)" --flavor t.small
@@ -223,7 +223,7 @@ test_open_volume_is_refused() {
 	holds "$err" "process $BASHPID"
 	exec 9<&-
 	lvs $VG/"$(uuid 1)_disk.eph0"
-	sgdisk -q -Z "$dev" >/dev/null
+	sgdisk -Z "$dev" >/dev/null
 	mkfs.ext4 -q -F "$dev" && mount "$dev" /mnt/t
 	expect 4 ephlvm delete --yes "$(uuid 1)"
 	holds "$err" "mounted on /mnt/t"
@@ -321,7 +321,7 @@ test_signatures_in_the_extents() {
 	for kind in gpt ext4 luks lvm xfs; do
 		lvcreate -qq -y -Wn -Zn -L 256M -n plain $VG
 		case $kind in
-		gpt) sgdisk -q -o -n 1:2048:4096 /dev/$VG/plain >/dev/null ;;
+		gpt) sgdisk -o -n 1:2048:4096 /dev/$VG/plain >/dev/null ;;
 		ext4) mkfs.ext4 -q -F -L former /dev/$VG/plain ;;
 		xfs) mkfs.xfs -q -f -L former -d size=300m /dev/$VG/plain 2>/dev/null || mkfs.ext4 -q -F /dev/$VG/plain ;;
 		luks) head -c 32 /dev/urandom >/run/k && cryptsetup -q luksFormat --type luks2 --pbkdf pbkdf2 --pbkdf-force-iterations 1000 /dev/$VG/plain /run/k ;;

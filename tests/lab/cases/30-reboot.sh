@@ -16,7 +16,7 @@ first_boot() {
 	mount "/dev/ephlvm/$(uuid 1)_disk.eph0" /mnt/t
 	echo kept >/mnt/t/file
 	# What a guest made of the second: a partition table and its own bytes.
-	sgdisk -q -Z -n 1:2048:20000 "/dev/ephlvm/$(uuid 2)_disk.eph0" >/dev/null
+	sgdisk -Z -n 1:2048:20000 "/dev/ephlvm/$(uuid 2)_disk.eph0" >/dev/null
 	dd if=/dev/urandom of="/dev/ephlvm/$(uuid 2)_disk.eph0" bs=1M seek=4 count=8 conv=notrunc,fsync status=none
 	sha256sum <"/dev/ephlvm/$(uuid 2)_disk.eph0" >/mnt/t/sum
 	umount /mnt/t
