@@ -136,10 +136,12 @@ static int prove(struct ephlvm_ctx *ctx, const struct eph_drive *drive, int fd)
 static int fail_busy(struct ephlvm_ctx *ctx, const struct eph_drive *drive,
 		     const struct eph_strv *known)
 {
-	_cleanup_strv_ struct eph_strv holders = EPH_STRV_INIT;
+	_cleanup_strv_ struct eph_strv holders = EPH_STRV_INIT, partitions = EPH_STRV_INIT;
 	_cleanup_free_ char *text = NULL;
 
-	if (!known && eph_holders_find(drive->devno, &holders) < 0)
+	/* The user may be one of a partition: the kernel claims the whole disk for it. */
+	if (!known && (eph_holders_find(drive->devno, &holders) < 0 ||
+		       eph_holders_find_partitions(drive->devno, &partitions, &holders) < 0))
 		return eph_fail_oom(ctx);
 	if (eph_holders_text(known ? known : &holders, &text) < 0)
 		return eph_fail_oom(ctx);
