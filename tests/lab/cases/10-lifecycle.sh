@@ -363,11 +363,11 @@ test_killed_create_converges() {
 }
 
 test_killed_create_is_settled_by_others_only_when_dead() {
-	# Stopped, not dead: it holds its lock, so activate and purge leave it alone.
+	# While its lock is held it is a create in progress: activate and purge leave it alone.
 	EPHLVM_STOP_AT=format ephlvm create "$(uuid 50)" --flavor t.tiny >/dev/null 2>&1 || true
 	same "$(ephlvm list --noheadings -o state --instance "$(uuid 50)" | xargs)" new
 	(
-		exec 9>"/run/ephlvm/instance-$(uuid 50).lock"
+		exec 9<"/run/ephlvm/instance-$(uuid 50)" # as its creator, alive, would
 		flock 9
 		ephlvm activate --all
 		ephlvm purge
