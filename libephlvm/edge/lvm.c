@@ -590,6 +590,7 @@ int eph_lvm_vg_no_autoactivation(struct ephlvm_ctx *ctx, const struct eph_vg *vg
 {
 	_cleanup_lvm_args_ struct eph_lvm_args args = { 0 };
 	struct eph_lvm_job job = { .subject = vg->name, .mutating = true };
+	bool first = ctx->error.kind == EPHLVM_ERROR_NONE;
 	struct eph_lvm_backend *backend;
 	int r;
 
@@ -601,7 +602,14 @@ int eph_lvm_vg_no_autoactivation(struct ephlvm_ctx *ctx, const struct eph_vg *vg
 	r = select_vg(ctx, &args, vg);
 	if (r < 0)
 		return r;
-	return eph_lvm_run(ctx, backend, &args, &job, NULL);
+	r = eph_lvm_run(ctx, backend, &args, &job, NULL);
+	/* LVM makes a failure of it (exit 5) where there is nothing to change. */
+	if (r < 0 && first && ctx->error.detail &&
+	    strstr(ctx->error.detail, "autoactivation is already no")) {
+		eph_error_clear(&ctx->error);
+		return 0;
+	}
+	return r;
 }
 
 int eph_lvm_vg_remove(struct ephlvm_ctx *ctx, const char *name, const char *vg_uuid)
