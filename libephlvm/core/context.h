@@ -104,4 +104,10 @@ int eph_cancelled(struct ephlvm_ctx *ctx);
  */
 int eph_step(struct ephlvm_ctx *ctx, const char *name);
 
+/*
+ * The same mark, set by an edge around each single call, write or flush, so that none is without one. It
+ * leaves the name of the workflow's step alone.
+ */
+int eph_mark(struct ephlvm_ctx *ctx, const char *name);
+
 #endif

@@ -45,13 +45,18 @@ static int test_stop(struct ephlvm_ctx *ctx, const char *name)
 }
 #endif
 
-int eph_step(struct ephlvm_ctx *ctx, const char *name)
+int eph_mark(struct ephlvm_ctx *ctx, const char *name)
 {
-	ctx->stage = name;
 	eph_debug(ctx, "step %s", name);
 #ifdef EPH_TEST_STOPS
 	return test_stop(ctx, name);
 #else
 	return 0;
 #endif
+}
+
+int eph_step(struct ephlvm_ctx *ctx, const char *name)
+{
+	ctx->stage = name;
+	return eph_mark(ctx, name);
 }

@@ -14,6 +14,7 @@
 #include <sys/sysmacros.h>
 #include <time.h>
 
+#include "edge/state.h"
 #include "util/cleanup.h"
 #include "util/text.h"
 
@@ -73,36 +74,6 @@ static int lock_fail(struct ephlvm_ctx *ctx, const char *path, int errnum, const
 				"\"%s\" for locks cannot be %s: %s", path, doing, strerror(errnum));
 	return eph_fail(ctx, EPHLVM_ERROR_SYSTEM, errnum, path, NULL,
 			"\"%s\" for locks cannot be %s: %s", path, doing, strerror(errnum));
-}
-
-/*
- * Who can write the folder can take a lock's file away, so it is used only when it is root's (or
- * the caller's own) and nobody else's.
- */
-static int open_dir(struct ephlvm_ctx *ctx, int *ret_fd)
-{
-	const char *dir = lock_dir();
-	_cleanup_close_ int fd = -1;
-	struct stat st;
-
-	if (mkdir(dir, 0700) < 0 && errno != EEXIST)
-		return lock_fail(ctx, dir, errno, "made");
-	fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0 && (errno == ELOOP || errno == ENOTDIR))
-		return eph_fail(ctx, EPHLVM_ERROR_PERMISSION, EPERM, dir,
-				"remove it; it is made again as needed",
-				"lock folder \"%s\" is a link or no folder", dir);
-	if (fd < 0)
-		return lock_fail(ctx, dir, errno, "opened");
-	if (fstat(fd, &st) < 0)
-		return lock_fail(ctx, dir, errno, "looked at");
-	if ((st.st_uid != 0 && st.st_uid != geteuid()) || (st.st_mode & (S_IWGRP | S_IWOTH)))
-		return eph_fail(ctx, EPHLVM_ERROR_PERMISSION, EPERM, dir,
-				"make it root's with mode 0700, or remove it",
-				"lock folder \"%s\" is not root's alone (owner %u, mode %04o)", dir,
-				(unsigned int)st.st_uid, (unsigned int)st.st_mode & 07777);
-	*ret_fd = eph_steal_fd(&fd);
-	return 0;
 }
 
 static int64_t now_ms(void)
@@ -277,7 +248,7 @@ int eph_lock_take(struct ephlvm_ctx *ctx, enum eph_lock_kind kind, const char *i
 	r = lock_name(ctx, kind, id, lock->name);
 	if (r < 0)
 		return r;
-	r = open_dir(ctx, &lock->dir_fd);
+	r = eph_folder_open(ctx, lock_dir(), "locks", &lock->dir_fd);
 	if (r < 0)
 		return r;
 	r = wait_for(ctx, lock, id, timeout_ms);
