@@ -134,6 +134,11 @@ static int volume_warnings(const void *object, struct json_object **ret_value)
 	return strings(object, warning_at, ret_value);
 }
 
+static int volume_held_at(const void *object, struct json_object **ret_value)
+{
+	return out_time(ephlvm_volume_held_at(object), ret_value);
+}
+
 const struct out_column out_volume_columns[] = {
 	{ "vg", "VG", volume_vg, OUT_PLAIN, 0 },
 	{ "lv", "LV", volume_lv, OUT_PLAIN, 0 },
@@ -154,6 +159,7 @@ const struct out_column out_volume_columns[] = {
 	{ "open", "OPEN", volume_open, OUT_PLAIN, OUT_DEFAULT },
 	{ "erase", "ERASE", volume_erase, OUT_ERASE, 0 },
 	{ "changed_at", "CHANGED", volume_changed_at, OUT_PLAIN, OUT_DEFAULT },
+	{ "held_at", "HELD", volume_held_at, OUT_PLAIN, 0 },
 	{ "warnings", "WARNINGS", volume_warnings, OUT_PLAIN, OUT_DEFAULT },
 	{ "pe_ranges", "EXTENTS", volume_pe_ranges, OUT_PLAIN, OUT_TEXT_ONLY },
 	{ "failure", "FAILURE", volume_failure, OUT_PLAIN, OUT_TEXT_ONLY },
@@ -173,6 +179,8 @@ static int purged_result(const void *object, struct json_object **ret_value)
 		return out_text("busy", ret_value);
 	case EPHLVM_PURGE_GONE:
 		return out_text("gone", ret_value);
+	case EPHLVM_PURGE_HELD:
+		return out_text("held", ret_value);
 	case EPHLVM_PURGE_FAILED:
 		break;
 	}
@@ -199,6 +207,18 @@ static int purged_message(const void *object, struct json_object **ret_value)
 	return out_text(((const struct ephlvm_purged *)object)->message, ret_value);
 }
 
+/* A document of the library's own, put in as it is. */
+static int purged_receipt(const void *object, struct json_object **ret_value)
+{
+	const struct ephlvm_purged *purged = object;
+
+	*ret_value = NULL;
+	if (!purged->receipt)
+		return 0;
+	*ret_value = json_tokener_parse(purged->receipt);
+	return *ret_value ? 0 : -ENOMEM;
+}
+
 /* Columns without a getter are in the row already: a purged volume's row begins as a volume's. */
 const struct out_column out_purged_columns[] = {
 	{ "vg", "VG", NULL, OUT_PLAIN, OUT_DEFAULT },
@@ -212,6 +232,29 @@ const struct out_column out_purged_columns[] = {
 	{ "erased_bytes", "ERASED", purged_erased_bytes, OUT_SIZE, OUT_DEFAULT },
 	{ "errno", "ERRNO", purged_errno, OUT_PLAIN, 0 },
 	{ "message", "MESSAGE", purged_message, OUT_PLAIN, OUT_DEFAULT },
+	{ "receipt", "RECEIPT", purged_receipt, OUT_PLAIN, 0 },
+	{ NULL, NULL, NULL, OUT_PLAIN, 0 },
+};
+
+/* A receipt is a row as it is: no getters. */
+const struct out_column out_receipt_columns[] = {
+	{ "ended_at", "ERASED", NULL, OUT_PLAIN, OUT_DEFAULT },
+	{ "started_at", "BEGUN", NULL, OUT_PLAIN, 0 },
+	{ "vg", "VG", NULL, OUT_PLAIN, 0 },
+	{ "lv", "LV", NULL, OUT_PLAIN, 0 },
+	{ "vg_uuid", "VG UUID", NULL, OUT_PLAIN, 0 },
+	{ "lv_uuid", "LV UUID", NULL, OUT_PLAIN, 0 },
+	{ "instance", "INSTANCE", NULL, OUT_PLAIN, OUT_DEFAULT },
+	{ "disk", "DISK", NULL, OUT_PLAIN, OUT_DEFAULT },
+	{ "flavor", "FLAVOR", NULL, OUT_PLAIN, 0 },
+	{ "pool", "POOL", NULL, OUT_PLAIN, OUT_DEFAULT },
+	{ "size_bytes", "SIZE", NULL, OUT_SIZE, OUT_DEFAULT },
+	{ "method", "METHOD", NULL, OUT_PLAIN, OUT_DEFAULT },
+	{ "means", "MEANS", NULL, OUT_PLAIN, OUT_DEFAULT },
+	{ "passes", "PASSES", NULL, OUT_PLAIN, OUT_RIGHT },
+	{ "written_bytes", "WRITTEN", NULL, OUT_SIZE, 0 },
+	{ "resumed_bytes", "RESUMED", NULL, OUT_SIZE, 0 },
+	{ "drives", "DRIVES", NULL, OUT_PLAIN, OUT_DEFAULT },
 	{ NULL, NULL, NULL, OUT_PLAIN, 0 },
 };
 
@@ -228,6 +271,7 @@ NUMBER_GETTER(pool, metadata_free_bytes)
 NUMBER_GETTER(pool, volume_count)
 NUMBER_GETTER(pool, foreign_count)
 NUMBER_GETTER(pool, missing_count)
+BOOL_GETTER(pool, clean)
 
 static const char *device_at(const void *object, size_t index)
 {
@@ -253,6 +297,7 @@ const struct out_column out_pool_columns[] = {
 	{ "volume_count", "VOLUMES", pool_volume_count, OUT_PLAIN, OUT_DEFAULT | OUT_RIGHT },
 	{ "foreign_count", "FOREIGN", pool_foreign_count, OUT_PLAIN, OUT_DEFAULT | OUT_RIGHT },
 	{ "missing_count", "MISSING", pool_missing_count, OUT_PLAIN, OUT_DEFAULT | OUT_RIGHT },
+	{ "clean", "CLEAN", pool_clean, OUT_PLAIN, OUT_DEFAULT },
 	{ "devices", "DEVICES", pool_devices, OUT_PLAIN, OUT_DEFAULT },
 	{ NULL, NULL, NULL, OUT_PLAIN, 0 },
 };

@@ -51,23 +51,6 @@ static enum cli_exit get_opts(struct cli *cli, const struct cli_args *args,
 	return e;
 }
 
-static enum cli_exit print_volumes(struct cli *cli, const struct ephlvm_volumes *volumes)
-{
-	_cleanup_json_ struct json_object *doc = NULL, *rows = NULL;
-	enum cli_exit e = CLI_OK;
-
-	if (cli->json) {
-		doc = out_doc();
-		if (!doc || out_volumes(volumes, &rows) < 0 ||
-		    out_put_rows(doc, "volumes", out_volume_columns, rows) < 0)
-			return cli_oom(cli);
-		return out_done(cli, doc);
-	}
-	for (size_t i = 0; e == CLI_OK && i < ephlvm_volumes_count(volumes); i++)
-		e = out_line(cli, ephlvm_volume_path(ephlvm_volumes_at(volumes, i)));
-	return e;
-}
-
 static enum cli_exit run(struct cli *cli, const struct cli_args *args)
 {
 	struct ephlvm_create_opts opts = EPHLVM_CREATE_OPTS_INIT;
@@ -83,7 +66,7 @@ static enum cli_exit run(struct cli *cli, const struct cli_args *args)
 		return cli_fail(cli, r);
 	if (cli->dry_run)
 		return out_plan(cli);
-	return print_volumes(cli, volumes);
+	return out_print_volumes(cli, volumes);
 }
 
 static const struct cli_option options[] = {

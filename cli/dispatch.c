@@ -13,10 +13,11 @@
 
 /* In the order of help: the operator's daily verbs first. */
 const struct cli_command *const cli_commands[] = {
-	&cli_create,	   &cli_list,	     &cli_show,	       &cli_delete,	  &cli_purge,
-	&cli_attach,	   &cli_detach,	     &cli_xml_add,     &cli_xml_remove,	  &cli_pool_init,
-	&cli_pool_show,	   &cli_pool_scrub,  &cli_flavor_list, &cli_flavor_show,  &cli_activate,
-	&cli_config_check, &cli_config_show, &cli_version,     &cli_help_command, NULL,
+	&cli_create,	  &cli_list,	    &cli_show,	       &cli_delete,    &cli_restore,
+	&cli_hold,	  &cli_unhold,	    &cli_purge,	       &cli_receipts,  &cli_attach,
+	&cli_detach,	  &cli_xml_add,	    &cli_xml_remove,   &cli_pool_init, &cli_pool_show,
+	&cli_pool_scrub,  &cli_flavor_list, &cli_flavor_show,  &cli_activate,  &cli_config_check,
+	&cli_config_show, &cli_version,	    &cli_help_command, NULL,
 };
 
 static const struct cli_option global_options[] = {

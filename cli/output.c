@@ -265,3 +265,20 @@ enum cli_exit out_close(struct cli *cli, enum cli_exit e)
 		  "cannot write the output: %s", strerror(saved));
 	return e == CLI_OK ? CLI_UNEXPECTED : e;
 }
+
+enum cli_exit out_print_volumes(struct cli *cli, const struct ephlvm_volumes *volumes)
+{
+	_cleanup_json_ struct json_object *doc = NULL, *rows = NULL;
+	enum cli_exit e = CLI_OK;
+
+	if (cli->json) {
+		doc = out_doc();
+		if (!doc || out_volumes(volumes, &rows) < 0 ||
+		    out_put_rows(doc, "volumes", out_volume_columns, rows) < 0)
+			return cli_oom(cli);
+		return out_done(cli, doc);
+	}
+	for (size_t i = 0; e == CLI_OK && i < ephlvm_volumes_count(volumes); i++)
+		e = out_line(cli, ephlvm_volume_path(ephlvm_volumes_at(volumes, i)));
+	return e;
+}

@@ -37,6 +37,7 @@ struct out_column {
 
 /* columns.c; each ends with a NULL key */
 extern const struct out_column out_volume_columns[];
+extern const struct out_column out_receipt_columns[]; /* rows are receipts as they are */
 extern const struct out_column out_purged_columns[]; /* object: struct ephlvm_purged */
 extern const struct out_column out_pool_columns[];
 extern const struct out_column out_flavor_columns[];
@@ -57,6 +58,8 @@ int out_volumes(const struct ephlvm_volumes *volumes, struct json_object **ret_r
 /* table.c: rows as a table, with -o and --noheadings of @args; @args may be NULL. Nothing for no rows. */
 enum cli_exit out_table(struct cli *cli, const struct cli_args *args,
 			const struct out_column *columns, struct json_object *rows);
+/* The path of each, a line each; with --json {"schema":1,"volumes":[...],"actions":[...]}. */
+enum cli_exit out_print_volumes(struct cli *cli, const struct ephlvm_volumes *volumes);
 /* Lists of heading and value, an empty line between. */
 enum cli_exit out_lists(struct cli *cli, const struct out_column *columns,
 			struct json_object *rows);

@@ -56,16 +56,21 @@ static enum cli_exit run(struct cli *cli, const struct cli_args *args)
 	_cleanup_json_ struct json_object *rows = json_object_new_array();
 	_cleanup_free_ const char **names = names_of(args);
 	struct report report = { cli, rows };
+	const char *rate = cli_value(args, OPT_RATE);
 	enum cli_exit e, printed;
 	int r;
 
 	if (!rows || !names)
 		return cli_oom(cli);
 	e = out_check(cli, args, out_purged_columns);
+	if (e == CLI_OK && rate)
+		e = cli_parse_size(cli, "rate", rate, &opts.rate_bytes_sec);
 	if (e != CLI_OK)
 		return e;
 	opts.flags = cli->dry_run ? EPHLVM_DRY_RUN : 0;
 	opts.names = args->n_operands > 0 ? names : NULL;
+	opts.method = cli_value(args, OPT_METHOD);
+	opts.verify = cli_value(args, OPT_VERIFY);
 	opts.purged_fn = purged_fn;
 	opts.data = &report;
 	r = ephlvm_purge(cli->ctx, &opts);
@@ -77,7 +82,17 @@ static enum cli_exit run(struct cli *cli, const struct cli_args *args)
 }
 
 static const struct cli_option options[] = {
-	CLI_OPTION_OUTPUT, CLI_OPTION_NO_HEADINGS, CLI_OPTION_DRY_RUN, CLI_OPTION_JSON, CLI_END,
+	{ OPT_RATE, "rate", "SIZE", "bytes a second that each drive's erase keeps to, as 500M", 0,
+	  0 },
+	{ OPT_METHOD, "method", "zero|discard|shred|none",
+	  "how to erase, instead of the configuration's word; none leaves the bytes behind", 0, 0 },
+	{ OPT_VERIFY, "verify", "sample|full|off",
+	  "how to read back, instead of the configuration's word", 0, 0 },
+	CLI_OPTION_OUTPUT,
+	CLI_OPTION_NO_HEADINGS,
+	CLI_OPTION_DRY_RUN,
+	CLI_OPTION_JSON,
+	CLI_END,
 };
 
 const struct cli_command cli_purge = {

@@ -46,17 +46,18 @@ build_preset() {
 	}
 }
 
-# tally FILE: add the last "N passed, N failed, N skipped" of a tier's output to the totals; a tier
-# without that line has failed.
+# tally FILE COUNT: add the last "N passed, N failed, N skipped" of a tier's output to the totals: one line for each of
+# the COUNT scripts that it runs. One that is missing is a failure.
 passed=0 failed=0 skipped=0
 tally() {
-	local line
-	line=$(grep -E '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$1" | tail -n 1)
-	if [ -z "$line" ]; then
+	local lines line
+	mapfile -t lines < <(grep -E '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$1" | tail -n "$2")
+	if [ ${#lines[@]} != "$2" ]; then
 		failed=$((failed + 1))
-		return
 	fi
-	# shellcheck disable=SC2086 # the line's words are wanted
-	set -- $line
-	passed=$((passed + $1)) failed=$((failed + $3)) skipped=$((skipped + $5))
+	for line in "${lines[@]}"; do
+		# shellcheck disable=SC2086 # the line's words are wanted
+		set -- $line
+		passed=$((passed + $1)) failed=$((failed + $3)) skipped=$((skipped + $5))
+	done
 }

@@ -11,6 +11,7 @@
 #include <ephlvm/domain.h>
 #include <ephlvm/flavor.h>
 #include <ephlvm/pool.h>
+#include <ephlvm/receipt.h>
 #include <ephlvm/volume.h>
 
 #endif

@@ -26,7 +26,7 @@ struct ephlvm_pools;
  * @wipe_serials: serials (or names where a device has none) of devices whose content may be
  *                destroyed, ended by NULL; NULL for none
  * @no_erase: do not erase the devices: their space then counts as dirty, and every create
- *            erases first (which this version does in any case)
+ *            erases first
  */
 struct ephlvm_pool_init_opts {
 	size_t size;
@@ -54,7 +54,8 @@ struct ephlvm_pool_init_opts {
  * Claims the devices while it looks at them and erases them. Erases, makes PVs
  * with a metadata area of 64 MiB, makes the VG, tags it, switches auto-activation off for it.
  * Taking over touches no LV, but auto-activation goes off for all of that VG's (the log says
- * so). The same call again with the same devices does nothing. Blocks, with progress; needs
+ * so). The same call again with the same devices does nothing. Free space of what was erased
+ * here is proven clean (ephlvm_pool_clean()); that of a VG taken over is not. Blocks, with progress; needs
  * root.
  *
  * Return: 0, or -EINVAL, -EEXIST (name taken, or a signature or partitions found; kind BUSY),
@@ -86,7 +87,10 @@ EPHLVM_EXPORT int ephlvm_pool_device_serial(struct ephlvm_ctx *ctx, const char *
  * @flags: EPHLVM_DRY_RUN, or 0
  *
  * Carves the free space into trash and purges that through the same engine; interrupted, the
- * trash stays and the next purge finishes. Blocks, with progress; needs root.
+ * trash stays and the next purge finishes. The method "none" of the configuration is not followed
+ * here: it is "zero" then. Where that was all free space, and nobody else changes
+ * the volume group meanwhile, free space is proven clean afterwards (ephlvm_pool_clean()). Blocks, with
+ * progress; needs root.
  *
  * Return: as ephlvm_purge().
  *
@@ -100,7 +104,8 @@ EPHLVM_EXPORT int ephlvm_pool_scrub(struct ephlvm_ctx *ctx, const char *pool, un
  * @pool: only this one; NULL for all
  * @ret_pools: receives the pools, sorted by name; free with ephlvm_pools_free(); not NULL
  *
- * Reads without LVM's locks. Needs root.
+ * Reads without LVM's locks. Whether free space is clean is looked up in the metadata on the drives;
+ * a change by ephlvm that is under way is waited for, a second at most. Needs root.
  *
  * Return: 0, or -ENOENT (no such pool), or one of the common ones (volume.h).
  *
@@ -143,6 +148,8 @@ EPHLVM_EXPORT size_t ephlvm_pool_volume_count(const struct ephlvm_pool *pool);
 EPHLVM_EXPORT size_t ephlvm_pool_foreign_count(const struct ephlvm_pool *pool);
 /** ephlvm_pool_missing_count - number of missing PVs. Since: 0.1 */
 EPHLVM_EXPORT size_t ephlvm_pool_missing_count(const struct ephlvm_pool *pool);
+/** ephlvm_pool_clean - is its free space proven to hold zeros, so that create need not erase? Since: 0.1 */
+EPHLVM_EXPORT bool ephlvm_pool_clean(const struct ephlvm_pool *pool);
 /** ephlvm_pool_device_at - path of one PV's device; NULL beyond the end. Since: 0.1 */
 EPHLVM_EXPORT const char *ephlvm_pool_device_at(const struct ephlvm_pool *pool, size_t index);
 

@@ -188,6 +188,7 @@ enum ephlvm_purge_result {
 	EPHLVM_PURGE_FAILED,
 	EPHLVM_PURGE_BUSY, /* another process erases it, or it is in use */
 	EPHLVM_PURGE_GONE, /* it was gone before its turn came */
+	EPHLVM_PURGE_HELD, /* it waits: held, or younger than "trash_hold" of the configuration */
 };
 
 /**
@@ -197,7 +198,8 @@ enum ephlvm_purge_result {
  * @result: what became of it
  * @erased_bytes: bytes erased by this call
  * @errnum: positive errno where it failed, else 0
- * @message: why, where it failed; NULL else
+ * @message: why, where it failed or waits; NULL else
+ * @receipt: the receipt of its erase, a JSON object in one line; NULL where there is none
  */
 struct ephlvm_purged {
 	size_t size;
@@ -206,6 +208,7 @@ struct ephlvm_purged {
 	uint64_t erased_bytes;
 	int errnum;
 	const char *message;
+	const char *receipt;
 };
 typedef void (*ephlvm_purged_fn)(void *data, const struct ephlvm_purged *purged);
 
@@ -216,6 +219,9 @@ typedef void (*ephlvm_purged_fn)(void *data, const struct ephlvm_purged *purged)
  * @names: instance UUIDs and "VG/LV", ended by NULL; NULL for all trash of all pools
  * @purged_fn: told each volume's outcome; may be NULL
  * @data: handed to @purged_fn
+ * @method: "zero", "discard", "shred", "none"; NULL for the configuration's
+ * @verify: "sample", "full", "off"; NULL for the configuration's
+ * @rate_bytes_sec: bytes a second that each drive's erase keeps to; 0 for the configuration's
  */
 struct ephlvm_purge_opts {
 	size_t size;
@@ -223,6 +229,9 @@ struct ephlvm_purge_opts {
 	const char *const *names;
 	ephlvm_purged_fn purged_fn;
 	void *data;
+	const char *method;
+	const char *verify;
+	uint64_t rate_bytes_sec;
 };
 #define EPHLVM_PURGE_OPTS_INIT                           \
 	{                                                \
@@ -234,9 +243,17 @@ struct ephlvm_purge_opts {
  * @ctx: context, not NULL
  * @opts: what to purge, or NULL for all trash
  *
- * Erases every byte through the volume, flushes, reads back, and only then removes it. A
- * volume that could not be erased stays trash, with the reason in its tags, and the next
- * purge tries again. Never touches what is not trash. Blocks, with progress; needs root.
+ * Erases every byte through the volume, flushes, reads back, writes the receipt, and only
+ * then removes it, several in one call. One volume a drive at a time, in the order of their
+ * names; drives beside each other, so that the order of actions over several drives is that of
+ * the moment. An erase that was interrupted goes on where it stood. A volume that could not be
+ * erased stays trash, with the reason in its tags, and the next purge tries again. Never
+ * touches what is not trash. Trash that is held, or too young, waits, unless it is named: by
+ * name only a hold keeps it. Callbacks run in the caller's thread. Blocks, with progress;
+ * needs root.
+ *
+ * With the method "none" nothing is erased: the bytes stay on the drive, and free space counts
+ * as dirty from then on.
  *
  * What was purged already is no error: an instance without trash, or a trash name that is
  * gone, is nothing to do.
@@ -250,6 +267,77 @@ struct ephlvm_purge_opts {
  * Since: 0.1
  */
 EPHLVM_EXPORT int ephlvm_purge(struct ephlvm_ctx *ctx, const struct ephlvm_purge_opts *opts);
+
+/**
+ * struct ephlvm_restore_opts - what to restore
+ * @size: sizeof(struct ephlvm_restore_opts); set by EPHLVM_RESTORE_OPTS_INIT
+ * @flags: EPHLVM_DRY_RUN, or 0
+ * @name: instance UUID, or "VG/LV" of one trash; not NULL
+ */
+struct ephlvm_restore_opts {
+	size_t size;
+	unsigned int flags;
+	const char *name;
+};
+#define EPHLVM_RESTORE_OPTS_INIT                           \
+	{                                                  \
+		.size = sizeof(struct ephlvm_restore_opts) \
+	}
+
+/**
+ * ephlvm_restore - make trash ready again, under its name
+ * @ctx: context, not NULL
+ * @opts: what to restore, not NULL
+ * @ret_volumes: receives the volumes, active; free with ephlvm_volumes_free(); not NULL.
+ *               A dry run gives an empty list.
+ *
+ * Only what was ready when it was deleted, and whose erase has not begun. An instance means each of
+ * its disks, where each was deleted once; one that is ready and has no trash is given as it is.
+ * Needs root.
+ *
+ * Return: 0, or -EINVAL (bad name, not trash, or a disk was deleted more than once), -ENOENT,
+ * -EBUSY (its erase has begun, or it was never ready), -EEXIST (its name or its disk is taken;
+ * kind BUSY), or one of the common ones; a lock not had means that it is being erased.
+ *
+ * Since: 0.1
+ */
+EPHLVM_EXPORT int ephlvm_restore(struct ephlvm_ctx *ctx, const struct ephlvm_restore_opts *opts,
+				 struct ephlvm_volumes **ret_volumes);
+
+/**
+ * struct ephlvm_hold_opts - what to hold
+ * @size: sizeof(struct ephlvm_hold_opts); set by EPHLVM_HOLD_OPTS_INIT
+ * @flags: EPHLVM_DRY_RUN, or 0
+ * @name: instance UUID (all its volumes, trash too), or "VG/LV"; not NULL
+ * @release: give free again
+ */
+struct ephlvm_hold_opts {
+	size_t size;
+	unsigned int flags;
+	const char *name;
+	bool release;
+};
+#define EPHLVM_HOLD_OPTS_INIT                           \
+	{                                               \
+		.size = sizeof(struct ephlvm_hold_opts) \
+	}
+
+/**
+ * ephlvm_hold - keep volumes from being purged, or give them free
+ * @ctx: context, not NULL
+ * @opts: what to hold, not NULL
+ * @ret_count: receives how many volumes are meant; may be NULL
+ *
+ * A held volume can be deleted, and stays trash until it is given free. Kept in its tags. Needs
+ * root.
+ *
+ * Return: 0, or -EINVAL (bad name), -ENOENT, or one of the common ones; a lock not had means that
+ * it is being erased: too late.
+ *
+ * Since: 0.1
+ */
+EPHLVM_EXPORT int ephlvm_hold(struct ephlvm_ctx *ctx, const struct ephlvm_hold_opts *opts,
+			      size_t *ret_count);
 
 /**
  * struct ephlvm_activate_opts - what to activate
@@ -330,6 +418,8 @@ EPHLVM_EXPORT const char *ephlvm_volume_label(const struct ephlvm_volume *volume
 EPHLVM_EXPORT bool ephlvm_volume_active(const struct ephlvm_volume *volume);
 /** ephlvm_volume_open - that device is open. Since: 0.1 */
 EPHLVM_EXPORT bool ephlvm_volume_open(const struct ephlvm_volume *volume);
+/** ephlvm_volume_held_at - unix seconds since when it is held; 0: it is not. Since: 0.1 */
+EPHLVM_EXPORT int64_t ephlvm_volume_held_at(const struct ephlvm_volume *volume);
 /** ephlvm_volume_changed_at - unix seconds of the last state change; 0 where unknown. Since: 0.1 */
 EPHLVM_EXPORT int64_t ephlvm_volume_changed_at(const struct ephlvm_volume *volume);
 /** ephlvm_volume_pe_ranges - "DEVICE:FIRST-LAST ...", physical extents in use. Since: 0.1 */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * erase.c - zero the bytes behind a descriptor, flush, read back.
+ * erase.c - the plan of an erase: passes, pace, checkpoints, flush, read-back.
  * Owns the decision how a device is zeroed, by trying: only "not supported" means it cannot. Must
  * not know LVM or volumes, open anything by a path, or free anything: the caller proved that the
  * descriptor may be erased, and acts on the outcome.
@@ -10,35 +10,99 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/falloc.h>
+#include <linux/fs.h>
+#include <linux/ioprio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
-#include <sys/stat.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "edge/erase_write.h"
 #include "util/cleanup.h"
 #include "util/text.h"
 
 #define STEP_BYTES ((uint64_t)64 << 20) /* between progress reports and cancel checks */
-#define BUFFER_BYTES ((size_t)1 << 20) /* one direct read or write */
-#define BUFFER_ALIGN 4096 /* no drive has a larger logical block today */
+#define DISCARD_BYTES ((uint64_t)1 << 30)
+#define BUFFER_BYTES EPH_WRITE_BYTES /* one direct read */
+#define BUFFER_ALIGN EPH_WRITE_ALIGN
 #define SAMPLE_PLACES 128 /* random places of a sampled read-back */
+#define CHECKPOINT_BYTES ((uint64_t)1 << 30)
+#define CHECKPOINT_MS 5000
+
+/* Everything about one run; the outcome is the caller's. */
+struct run {
+	struct ephlvm_ctx *ctx;
+	const struct eph_erase_request *rq;
+	struct eph_erase_outcome *oc;
+	void *buf; /* what is read back, and markers */
+	struct eph_writer *writer;
+	bool offload; /* until the device says that it has none */
+	uint64_t kept_bytes; /* at the last checkpoint, in this pass */
+	int64_t kept_ms, started_ms;
+};
+
+static int64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+unsigned int eph_erase_passes(enum eph_erase_method method, unsigned int random_passes)
+{
+	return method == EPH_ERASE_SHRED ? random_passes + 1 : 1;
+}
+
+static int word_index(const char *const *words, size_t n, const char *word)
+{
+	for (size_t i = 0; i < n; i++)
+		if (eph_streq(word, words[i]))
+			return (int)i;
+	return -EINVAL;
+}
+
+static const char *const method_words[] = {
+	[EPH_ERASE_ZERO] = "zero",
+	[EPH_ERASE_DISCARD] = "discard",
+	[EPH_ERASE_SHRED] = "shred",
+	[EPH_ERASE_NONE] = "none",
+};
+static const char *const verify_words[] = {
+	[EPH_VERIFY_OFF] = "off",
+	[EPH_VERIFY_SAMPLE] = "sample",
+	[EPH_VERIFY_FULL] = "full",
+};
+#define N_OF(words) (sizeof(words) / sizeof((words)[0]))
+
+int eph_erase_method_parse(const char *word, enum eph_erase_method *ret_method)
+{
+	int i = word_index(method_words, N_OF(method_words), word);
+
+	if (i >= 0)
+		*ret_method = (enum eph_erase_method)i;
+	return i < 0 ? i : 0;
+}
+
+const char *eph_erase_method_word(enum eph_erase_method method)
+{
+	return method_words[method];
+}
 
 int eph_erase_verify_parse(const char *word, enum eph_erase_verify *ret_verify)
 {
-	static const char *const words[] = {
-		[EPH_VERIFY_OFF] = "off",
-		[EPH_VERIFY_SAMPLE] = "sample",
-		[EPH_VERIFY_FULL] = "full",
-	};
+	int i = word_index(verify_words, N_OF(verify_words), word);
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		if (!eph_streq(word, words[i]))
-			continue;
+	if (i >= 0)
 		*ret_verify = (enum eph_erase_verify)i;
-		return 0;
-	}
-	return -EINVAL;
+	return i < 0 ? i : 0;
+}
+
+const char *eph_erase_verify_word(enum eph_erase_verify verify)
+{
+	return verify_words[verify];
 }
 
 static bool unsupported(int errnum)
@@ -73,55 +137,142 @@ static int zero_offload(int fd, uint64_t offset, uint64_t bytes)
 	return unsupported(errno) ? -EOPNOTSUPP : -errno;
 }
 
-static int zero_write(int fd, const void *zeros, uint64_t offset, uint64_t bytes,
-		      uint64_t *ret_done)
-{
-	for (*ret_done = 0; *ret_done < bytes;) {
-		size_t n = (size_t)min_u64(BUFFER_BYTES, bytes - *ret_done);
-		ssize_t w = pwrite(fd, zeros, n, (off_t)(offset + *ret_done));
+/* --- pace, progress, checkpoints --- */
 
-		if (w < 0 && errno == EINTR)
-			continue;
-		if (w <= 0)
-			return w < 0 ? -errno : -EIO;
-		*ret_done += (uint64_t)w;
+static void report(struct run *run)
+{
+	eph_progress(run->ctx, "erase", run->rq->subject,
+		     (run->oc->point.pass - 1) * run->rq->size_bytes + run->oc->point.done_bytes,
+		     run->oc->passes * run->rq->size_bytes);
+}
+
+/* A rate is kept over a second: what a stall has missed is not caught up. */
+static int pace(struct run *run, uint64_t bytes)
+{
+	uint64_t rate = run->rq->rate_bytes_sec;
+	int64_t due;
+
+	if (rate == 0)
+		return 0;
+	run->started_ms += (int64_t)(bytes * 1000 / rate);
+	due = run->started_ms;
+	if (due < now_ms() - 1000)
+		run->started_ms = now_ms() - 1000;
+	while (now_ms() < due) {
+		int64_t left = due - now_ms();
+		const struct timespec slice = {
+			.tv_nsec = (left < 100 ? left : 100) * 1000000,
+		};
+		int r = eph_cancelled(run->ctx);
+
+		if (r < 0)
+			return r;
+		nanosleep(&slice, NULL);
 	}
 	return 0;
 }
 
-static int zero_all(struct ephlvm_ctx *ctx, const struct eph_erase_request *rq, void *zeros,
-		    struct eph_erase_outcome *oc)
+static uint64_t step_bytes(const struct run *run)
 {
-	bool offload = true;
+	uint64_t quarter = run->rq->rate_bytes_sec / 4 / BUFFER_BYTES * BUFFER_BYTES;
+
+	if (run->rq->rate_bytes_sec == 0 || quarter > STEP_BYTES)
+		return STEP_BYTES;
+	return quarter < BUFFER_BYTES ? BUFFER_BYTES : quarter;
+}
+
+static int flush(struct run *run)
+{
+	int r = eph_mark(run->ctx, "erase-fsync");
+
+	if (r == 0 && fsync(run->rq->fd) < 0)
+		return fail_at(run->ctx, run->rq->subject, errno, run->oc->point.done_bytes,
+			       "flushing");
+	return r < 0 ? r : eph_mark(run->ctx, "erase-fsynced");
+}
+
+static int keep(struct run *run)
+{
+	int r = flush(run);
+
+	run->kept_bytes = run->oc->point.done_bytes;
+	run->kept_ms = now_ms();
+	if (r == 0 && run->rq->checkpoint_fn)
+		r = run->rq->checkpoint_fn(run->ctx, run->rq->checkpoint_data, &run->oc->point);
+	return r;
+}
+
+static bool keep_is_due(const struct run *run)
+{
+	return run->rq->checkpoint_fn &&
+	       (run->oc->point.done_bytes - run->kept_bytes >= CHECKPOINT_BYTES ||
+		now_ms() - run->kept_ms >= CHECKPOINT_MS);
+}
+
+/* --- passes --- */
+
+static int one_step(struct run *run, bool random)
+{
+	struct eph_erase_outcome *oc = run->oc;
+	uint64_t at = oc->point.done_bytes, done = 0;
+	uint64_t bytes = min_u64(step_bytes(run), run->rq->size_bytes - at);
+	int r;
+
+	r = eph_cancelled(run->ctx);
+	if (r == 0)
+		r = eph_step(run->ctx, "erase-write");
+	if (r < 0)
+		return r;
+	if (run->offload && !random) {
+		r = zero_offload(run->rq->fd, at, bytes);
+		run->offload = r != -EOPNOTSUPP;
+		done = r == 0 ? bytes : 0;
+		oc->means = "write-zeroes";
+	}
+	if (!run->offload || random) {
+		oc->means = eph_writer_means(run->writer);
+		r = eph_writer_run(run->writer, random, at, bytes, &done);
+	}
+	oc->point.done_bytes += done;
+	oc->written_bytes += done;
+	if (r < 0)
+		return fail_at(run->ctx, run->rq->subject, -r, oc->point.done_bytes, "erasing");
+	report(run);
+	r = eph_mark(run->ctx, "erase-written");
+	return r < 0 ? r : pace(run, bytes);
+}
+
+static int one_pass(struct run *run, bool random)
+{
 	int r = 0;
 
-	memset(zeros, 0, BUFFER_BYTES);
-	while (oc->done_bytes < rq->size_bytes) {
-		uint64_t bytes = min_u64(STEP_BYTES, rq->size_bytes - oc->done_bytes), done = 0;
-
-		r = eph_cancelled(ctx);
-		if (r < 0)
-			return r;
-		r = eph_step(ctx, "erase-write");
-		if (r < 0)
-			return r;
-		if (offload) {
-			r = zero_offload(rq->fd, oc->done_bytes, bytes);
-			offload = r != -EOPNOTSUPP;
-			done = r == 0 ? bytes : 0;
-		}
-		if (!offload) {
-			oc->method = "write";
-			r = zero_write(rq->fd, zeros, oc->done_bytes, bytes, &done);
-		}
-		oc->done_bytes += done;
-		oc->written_bytes += done;
-		if (r < 0)
-			return fail_at(ctx, rq->subject, -r, oc->done_bytes, "erasing");
-		eph_progress(ctx, "erase", rq->subject, oc->done_bytes, rq->size_bytes);
+	run->kept_bytes = run->oc->point.done_bytes;
+	while (r == 0 && run->oc->point.done_bytes < run->rq->size_bytes) {
+		r = one_step(run, random);
+		if (r == 0 && keep_is_due(run))
+			r = keep(run);
 	}
-	return 0;
+	if (r == 0)
+		r = eph_step(run->ctx, "erase-flush");
+	return r < 0 ? r : keep(run);
 }
+
+static int all_passes(struct run *run)
+{
+	struct eph_erase_point *point = &run->oc->point;
+	int r = 0;
+
+	while (r == 0) {
+		r = one_pass(run, point->pass < run->oc->passes);
+		if (r < 0 || point->pass == run->oc->passes)
+			return r;
+		point->pass++;
+		point->done_bytes = 0;
+	}
+	return r;
+}
+
+/* --- read-back --- */
 
 /* First byte that is not zero, or @bytes. */
 static size_t nonzero_at(const unsigned char *buf, size_t bytes)
@@ -135,104 +286,317 @@ static size_t nonzero_at(const unsigned char *buf, size_t bytes)
 	return i;
 }
 
-static int verify_range(struct ephlvm_ctx *ctx, const struct eph_erase_request *rq, void *buf,
-			uint64_t offset, size_t bytes, struct eph_erase_outcome *oc)
+static int read_back(struct run *run, void *buf, uint64_t offset, size_t bytes)
 {
-	size_t have = 0, bad;
+	size_t have = 0;
 
 	while (have < bytes) {
-		ssize_t n = pread(rq->fd, (char *)buf + have, bytes - have, (off_t)(offset + have));
+		ssize_t n = pread(run->rq->fd, (char *)buf + have, bytes - have,
+				  (off_t)(offset + have));
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			return fail_at(ctx, rq->subject, n < 0 ? errno : EIO, offset + have,
-				       "reading back");
+			return fail_at(run->ctx, run->rq->subject, n < 0 ? errno : EIO,
+				       offset + have, "reading back");
 		have += (size_t)n;
 	}
-	bad = nonzero_at(buf, bytes);
-	if (bad < bytes)
-		return eph_fail(
-			ctx, EPHLVM_ERROR_SYSTEM, EILSEQ, rq->subject,
-			"the drive did not do what it acknowledged; take it out of use",
-			"\"%s\" reads back other bytes than zero at byte %llu after its erase",
-			rq->subject, (unsigned long long)(offset + bad));
-	oc->verified_bytes += bytes;
 	return 0;
 }
 
-static int verify_full(struct ephlvm_ctx *ctx, const struct eph_erase_request *rq, void *buf,
-		       struct eph_erase_outcome *oc)
+static int verify_range(struct run *run, uint64_t offset, size_t bytes)
 {
-	for (uint64_t at = 0; at < rq->size_bytes; at += BUFFER_BYTES) {
-		int r = eph_cancelled(ctx);
+	const char *subject = run->rq->subject;
+	size_t bad;
+	int r;
+
+	r = read_back(run, run->buf, offset, bytes);
+	if (r < 0)
+		return r;
+	bad = nonzero_at(run->buf, bytes);
+	if (bad < bytes)
+		return eph_fail(
+			run->ctx, EPHLVM_ERROR_SYSTEM, EILSEQ, subject,
+			"the drive did not do what it acknowledged; take it out of use",
+			"\"%s\" reads back other bytes than zero at byte %llu after its erase",
+			subject, (unsigned long long)(offset + bad));
+	run->oc->verified_bytes += bytes;
+	run->oc->verified_places++;
+	return 0;
+}
+
+static int verify_full(struct run *run)
+{
+	uint64_t size = run->rq->size_bytes;
+
+	for (uint64_t at = 0; at < size; at += BUFFER_BYTES) {
+		int r = eph_cancelled(run->ctx);
 
 		if (r == 0)
-			r = verify_range(ctx, rq, buf, at,
-					 (size_t)min_u64(BUFFER_BYTES, rq->size_bytes - at), oc);
+			r = verify_range(run, at, (size_t)min_u64(BUFFER_BYTES, size - at));
 		if (r < 0)
 			return r;
-		eph_progress(ctx, "readback", rq->subject, at, rq->size_bytes);
+		eph_progress(run->ctx, "readback", run->rq->subject, at, size);
 	}
 	return 0;
 }
 
-static int verify_sample(struct ephlvm_ctx *ctx, const struct eph_erase_request *rq, void *buf,
-			 struct eph_erase_outcome *oc)
+static int verify_sample(struct run *run)
 {
-	size_t edge = (size_t)min_u64(BUFFER_BYTES, rq->size_bytes);
-	uint64_t blocks = rq->size_bytes / BUFFER_ALIGN;
+	uint64_t size = run->rq->size_bytes, blocks = size / BUFFER_ALIGN;
+	size_t edge = (size_t)min_u64(BUFFER_BYTES, size);
 	int r;
 
-	r = verify_range(ctx, rq, buf, 0, edge, oc);
+	r = verify_range(run, 0, edge);
 	if (r == 0)
-		r = verify_range(ctx, rq, buf, rq->size_bytes - edge, edge, oc);
+		r = verify_range(run, size - edge, edge);
 	for (unsigned int i = 0; r == 0 && blocks > 0 && i < SAMPLE_PLACES; i++) {
 		uint64_t random;
 
 		/* The kernel's generator: places that a drive cannot foresee. */
-		if (getrandom(&random, sizeof(random), 0) != sizeof(random))
-			return fail_at(ctx, rq->subject, EIO, 0, "choosing places to read back");
-		r = verify_range(ctx, rq, buf, random % blocks * BUFFER_ALIGN, BUFFER_ALIGN, oc);
+		if (eph_fill_random(&random, sizeof(random)) < 0)
+			return fail_at(run->ctx, run->rq->subject, EIO, 0,
+				       "choosing places to read back");
+		r = verify_range(run, random % blocks * BUFFER_ALIGN, BUFFER_ALIGN);
 	}
 	return r;
+}
+
+static int verify(struct run *run)
+{
+	int r;
+
+	run->oc->verified_bytes = run->oc->verified_places = 0;
+	if (run->rq->verify == EPH_VERIFY_OFF)
+		return 0;
+	r = eph_step(run->ctx, "erase-readback");
+	if (r < 0)
+		return r;
+	return run->rq->verify == EPH_VERIFY_FULL ? verify_full(run) : verify_sample(run);
+}
+
+/* --- discard --- */
+
+#define MARKERS (SAMPLE_PLACES + 2) /* random places, the first block and the last */
+
+/* Places that a drive cannot foresee, none of them twice in a row. */
+static int choose_places(struct run *run, uint64_t places[MARKERS])
+{
+	uint64_t blocks = run->rq->size_bytes / BUFFER_ALIGN;
+
+	if (blocks == 0 || eph_fill_random(places, MARKERS * sizeof(places[0])) < 0)
+		return fail_at(run->ctx, run->rq->subject, EIO, 0, "choosing places for markers");
+	for (size_t i = 0; i < MARKERS; i++)
+		places[i] = places[i] % blocks * BUFFER_ALIGN;
+	places[0] = 0;
+	places[MARKERS - 1] = (blocks - 1) * BUFFER_ALIGN;
+	return 0;
+}
+
+/*
+ * One random block for all places: what is read there afterwards tells whether the drive took the
+ * discard, also where former bytes were zero already.
+ */
+static int write_markers(struct run *run, const uint64_t places[MARKERS])
+{
+	int r = eph_mark(run->ctx, "erase-markers");
+
+	if (r == 0 && eph_fill_random(run->buf, BUFFER_ALIGN) < 0)
+		r = fail_at(run->ctx, run->rq->subject, EIO, 0, "making markers");
+	for (size_t i = 0; r == 0 && i < MARKERS; i++) {
+		ssize_t n;
+
+		do
+			n = pwrite(run->rq->fd, run->buf, BUFFER_ALIGN, (off_t)places[i]);
+		while (n < 0 && errno == EINTR);
+		if (n != BUFFER_ALIGN)
+			return fail_at(run->ctx, run->rq->subject, n < 0 ? errno : EIO, places[i],
+				       "writing markers to");
+	}
+	return r < 0 ? r : flush(run);
+}
+
+/* A marker that is not there proves nothing when it is not there later. */
+static int find_markers(struct run *run, const uint64_t places[MARKERS], bool *ret_all)
+{
+	char *there = (char *)run->buf + BUFFER_ALIGN;
+
+	*ret_all = true;
+	for (size_t i = 0; i < MARKERS; i++) {
+		int r = read_back(run, there, places[i], BUFFER_ALIGN);
+
+		if (r < 0)
+			return r;
+		*ret_all = *ret_all && memcmp(there, run->buf, BUFFER_ALIGN) == 0;
+	}
+	return 0;
+}
+
+static int discard_range(int fd, uint64_t offset, uint64_t bytes)
+{
+	uint64_t range[2] = { offset, bytes };
+
+	if (ioctl(fd, BLKDISCARD, range) == 0)
+		return 0;
+	return unsupported(errno) ? -EOPNOTSUPP : -errno;
+}
+
+static int discard_all(struct run *run)
+{
+	struct eph_erase_point *point = &run->oc->point;
+
+	while (point->done_bytes < run->rq->size_bytes) {
+		uint64_t bytes = min_u64(DISCARD_BYTES, run->rq->size_bytes - point->done_bytes);
+		int r = eph_cancelled(run->ctx);
+
+		if (r == 0)
+			r = eph_step(run->ctx, "erase-discard");
+		if (r < 0)
+			return r;
+		r = discard_range(run->rq->fd, point->done_bytes, bytes);
+		if (r == -EOPNOTSUPP)
+			return r;
+		if (r < 0)
+			return fail_at(run->ctx, run->rq->subject, -r, point->done_bytes,
+				       "discarding");
+		point->done_bytes += bytes;
+		run->oc->written_bytes += bytes;
+		report(run);
+	}
+	return flush(run);
+}
+
+static int markers_gone(struct run *run, const uint64_t places[MARKERS], bool *ret_gone)
+{
+	*ret_gone = true;
+	for (size_t i = 0; i < MARKERS; i++) {
+		int r = read_back(run, run->buf, places[i], BUFFER_ALIGN);
+
+		if (r < 0)
+			return r;
+		*ret_gone = *ret_gone && nonzero_at(run->buf, BUFFER_ALIGN) == BUFFER_ALIGN;
+	}
+	return 0;
+}
+
+/*
+ * Discard, and prove it. *ret_erased is false where the drive has none, or where a single byte is left: then
+ * zeroes are written, from the first byte on.
+ */
+static int discard(struct run *run, bool *ret_erased)
+{
+	uint64_t places[MARKERS];
+	bool there = false, gone = false;
+	int r;
+
+	*ret_erased = false;
+	r = choose_places(run, places);
+	if (r == 0)
+		r = write_markers(run, places);
+	if (r == 0)
+		r = find_markers(run, places, &there);
+	if (r == 0 && there)
+		r = discard_all(run);
+	if (r == 0 && there)
+		r = markers_gone(run, places, &gone);
+	if (r == 0 && gone) {
+		run->oc->means = "discard";
+		r = verify(run);
+		*ret_erased = r == 0;
+		if (r == 0)
+			return keep(run);
+	}
+	run->oc->point.done_bytes = 0;
+	if (r == -EILSEQ)
+		eph_error_clear(&run->ctx->error);
+	if (r < 0 && r != -EOPNOTSUPP && r != -EILSEQ)
+		return r;
+	eph_info(run->ctx, "\"%s\": %s: zeroes are written", run->rq->subject,
+		 r == -EOPNOTSUPP ? "the drive has no discard" :
+		 there		  ? "the drive keeps bytes that it said to discard" :
+				    "the drive does not keep what is written");
+	return 0;
+}
+
+/* --- all of it --- */
+
+static int check_request(struct ephlvm_ctx *ctx, const struct eph_erase_request *rq)
+{
+	unsigned int passes = eph_erase_passes(rq->method, rq->random_passes);
+
+	if (rq->method <= EPH_ERASE_SHRED && rq->size_bytes <= INT64_MAX &&
+	    rq->from.done_bytes <= rq->size_bytes && rq->from.pass <= passes &&
+	    (rq->from.done_bytes == 0 || rq->from.pass > 0) &&
+	    (rq->from.done_bytes % BUFFER_ALIGN == 0 || rq->from.done_bytes == rq->size_bytes) &&
+	    (rq->method != EPH_ERASE_SHRED || (passes > 1 && passes <= 33)))
+		return 0;
+	return eph_fail(ctx, EPHLVM_ERROR_INTERNAL, EINVAL, rq->subject, NULL,
+			"erase of \"%s\" asked from byte %llu of %llu, pass %u of %u", rq->subject,
+			(unsigned long long)rq->from.done_bytes, (unsigned long long)rq->size_bytes,
+			rq->from.pass, passes);
+}
+
+static int erase(struct run *run)
+{
+	bool erased = false;
+	int r = 0;
+
+	/* Interrupted before it was proven, a discard begins again: it is quick. */
+	if (run->rq->method == EPH_ERASE_DISCARD && run->oc->point.done_bytes == 0)
+		r = discard(run, &erased);
+	if (r < 0 || erased)
+		return r;
+	r = all_passes(run);
+	return r < 0 ? r : verify(run);
+}
+
+/* Of the calling thread; what it had before, or -1 where that cannot be told. */
+static int set_idle_priority(struct ephlvm_ctx *ctx)
+{
+	int before = (int)syscall(SYS_ioprio_get, IOPRIO_WHO_PROCESS, 0);
+
+	if (before < 0 || syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0,
+				  IOPRIO_PRIO_VALUE(IOPRIO_CLASS_IDLE, 0)) < 0) {
+		eph_debug(ctx, "no idle I/O priority: %s", strerror(errno));
+		return -1;
+	}
+	return before;
 }
 
 int eph_erase_run(struct ephlvm_ctx *ctx, const struct eph_erase_request *request,
 		  struct eph_erase_outcome *ret_outcome)
 {
 	_cleanup_free_ void *buf = NULL;
-	int r;
+	struct run run = {
+		.ctx = ctx,
+		.rq = request,
+		.oc = ret_outcome,
+		.offload = true,
+		.kept_ms = now_ms(),
+		.started_ms = now_ms(),
+	};
+	int r, before = -1;
 
 	*ret_outcome = (struct eph_erase_outcome){
-		.done_bytes = request->from_bytes,
-		.method = "write-zeroes",
+		.point = request->from,
+		.passes = eph_erase_passes(request->method, request->random_passes),
 	};
-	if (request->from_bytes > request->size_bytes || request->size_bytes > INT64_MAX)
-		return eph_fail(ctx, EPHLVM_ERROR_INTERNAL, EINVAL, request->subject, NULL,
-				"erase of \"%s\" asked from byte %llu of %llu", request->subject,
-				(unsigned long long)request->from_bytes,
-				(unsigned long long)request->size_bytes);
+	r = check_request(ctx, request);
+	if (r < 0)
+		return r;
+	if (ret_outcome->point.pass == 0)
+		ret_outcome->point = (struct eph_erase_point){ .pass = 1 };
 	if (posix_memalign(&buf, BUFFER_ALIGN, BUFFER_BYTES) != 0)
 		return eph_fail_oom(ctx);
-	r = zero_all(ctx, request, buf, ret_outcome);
+	run.buf = buf;
+	r = eph_writer_new(ctx, request->fd, &run.writer);
 	if (r < 0)
 		return r;
-	r = eph_step(ctx, "erase-flush");
-	if (r < 0)
-		return r;
-	if (fsync(request->fd) < 0)
-		return fail_at(ctx, request->subject, errno, ret_outcome->done_bytes, "flushing");
-	r = eph_step(ctx, "erase-readback");
-	if (r < 0)
-		return r;
-	switch (request->verify) {
-	case EPH_VERIFY_FULL:
-		return verify_full(ctx, request, buf, ret_outcome);
-	case EPH_VERIFY_SAMPLE:
-		return verify_sample(ctx, request, buf, ret_outcome);
-	case EPH_VERIFY_OFF:
-		break;
-	}
-	return 0;
+	if (request->idle)
+		before = set_idle_priority(ctx);
+	r = erase(&run);
+	if (before >= 0)
+		syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, before);
+	eph_writer_free(run.writer);
+	return r;
 }

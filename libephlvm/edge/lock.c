@@ -46,8 +46,12 @@ static const char *kind_word(enum eph_lock_kind kind)
 		return "instance";
 	case EPH_LOCK_VOLUME:
 		return "volume";
+	case EPH_LOCK_DRIVE:
+		return "drive";
 	case EPH_LOCK_POOL:
 		return "pool";
+	case EPH_LOCK_PROOF:
+		return "proof";
 	}
 	return NULL;
 }

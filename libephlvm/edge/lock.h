@@ -15,7 +15,9 @@
 enum eph_lock_kind {
 	EPH_LOCK_INSTANCE, /* id: instance UUID */
 	EPH_LOCK_VOLUME, /* id: LV uuid */
+	EPH_LOCK_DRIVE, /* id: PV uuid; one erase of trash a drive. After the volume's, by uuid */
 	EPH_LOCK_POOL, /* id: VG name for scrub; "init" for pool init, one a host */
+	EPH_LOCK_PROOF, /* id: VG uuid; around a change and its proof of clean space. Last before LVM's */
 };
 
 struct eph_lock;

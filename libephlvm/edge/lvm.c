@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "edge/clean.h"
 #include "edge/lvm_args.h"
 #include "edge/lvm_report.h"
 #include "edge/lvm_run.h"
@@ -247,6 +248,66 @@ static char *lvs_name(const struct eph_vg *vg, const char *const *lv_uuids, size
 	return lv ? full_name(vg, lv->name) : strdup(vg->name);
 }
 
+/* --- a change that commits --- */
+
+/*
+ * What LVM prints on stdout when it did it (lvm2 2.03.11 to 2.03.39 in the C locale): @lines lines that
+ * begin and end so; some versions put a full stop behind. Its exit status does not tell: a selection that
+ * matches nothing is a success.
+ */
+struct word {
+	const char *start, *end;
+	size_t lines;
+};
+
+static bool line_is(const char *line, size_t len, const struct word *word)
+{
+	size_t start = strlen(word->start), end = strlen(word->end);
+
+	len -= len > 0 && line[len - 1] == '.';
+	return len >= start + end && memcmp(line, word->start, start) == 0 &&
+	       memcmp(line + len - end, word->end, end) == 0;
+}
+
+static bool says_done(const char *out, const struct word *word)
+{
+	size_t n = 0;
+
+	while (*out) {
+		size_t indent = strspn(out, " "), len = strcspn(out + indent, "\n");
+
+		n += line_is(out + indent, len, word);
+		out += indent + len;
+		out += *out == '\n';
+	}
+	return n == word->lines;
+}
+
+/*
+ * Every change of a VG's metadata goes through here: it knows what becomes of the proof that free space
+ * is clean. @ret_clean may be NULL.
+ */
+static int commit(struct ephlvm_ctx *ctx, const struct eph_vg *vg, struct eph_lvm_backend *backend,
+		  const struct eph_lvm_args *args, const struct eph_lvm_job *job,
+		  enum eph_clean_use use, const struct word *word, bool *ret_clean)
+{
+	_cleanup_lvm_result_ struct eph_lvm_result result = { 0 };
+	_cleanup_carry_ struct eph_clean_carry carry = { 0 };
+	bool clean = false;
+	int r, failed;
+
+	r = eph_clean_begin(ctx, vg, use, &carry);
+	if (r < 0)
+		return r;
+	failed = eph_lvm_run(ctx, backend, args, job, &result);
+	r = eph_clean_end(ctx, vg, &carry, failed == 0 && says_done(result.out, word), &clean);
+	if (failed < 0 || r < 0)
+		return failed < 0 ? failed : r;
+	if (ret_clean)
+		*ret_clean = clean;
+	return 0;
+}
+
 /* --- LVs --- */
 
 static int check_spec(struct ephlvm_ctx *ctx, const struct eph_lv_spec *spec)
@@ -265,14 +326,17 @@ static int check_spec(struct ephlvm_ctx *ctx, const struct eph_lv_spec *spec)
 }
 
 int eph_lvm_lv_create(struct ephlvm_ctx *ctx, const struct eph_vg *vg,
-		      const struct eph_lv_spec *spec)
+		      const struct eph_lv_spec *spec, bool *ret_clean)
 {
 	_cleanup_lvm_args_ struct eph_lvm_args args = { 0 };
-	_cleanup_free_ char *subject = full_name(vg, spec->name);
+	_cleanup_free_ char *subject = full_name(vg, spec->name), *said = NULL;
 	struct eph_lvm_job job = { .subject = subject, .mutating = true };
+	struct word word = { .end = "", .lines = 1 };
 	struct eph_lvm_backend *backend;
 	int r;
 
+	if (ret_clean)
+		*ret_clean = false;
 	r = check_spec(ctx, spec);
 	if (r < 0)
 		return r;
@@ -296,15 +360,21 @@ int eph_lvm_lv_create(struct ephlvm_ctx *ctx, const struct eph_vg *vg,
 	eph_lvm_arg(&args, vg->name);
 	for (size_t i = 0; spec->where && i < spec->where->n; i++)
 		eph_lvm_arg(&args, spec->where->v[i]);
-	return eph_lvm_run(ctx, backend, &args, &job, NULL);
+	if (asprintf(&said, "Logical volume \"%s\" created", spec->name) < 0) {
+		said = NULL;
+		return eph_fail_oom(ctx);
+	}
+	word.start = said;
+	return commit(ctx, vg, backend, &args, &job, EPH_CLEAN_TAKES, &word, ret_clean);
 }
 
 int eph_lvm_lv_rename(struct ephlvm_ctx *ctx, const struct eph_vg *vg, const char *from,
 		      const char *to)
 {
 	_cleanup_lvm_args_ struct eph_lvm_args args = { 0 };
-	_cleanup_free_ char *subject = full_name(vg, from);
+	_cleanup_free_ char *subject = full_name(vg, from), *said = NULL;
 	struct eph_lvm_job job = { .subject = subject, .mutating = true };
+	struct word word = { .end = "", .lines = 1 };
 	struct eph_lvm_backend *backend;
 	int r;
 
@@ -323,7 +393,13 @@ int eph_lvm_lv_rename(struct ephlvm_ctx *ctx, const struct eph_vg *vg, const cha
 	eph_lvm_arg(&args, vg->name);
 	eph_lvm_arg(&args, from);
 	eph_lvm_arg(&args, to);
-	return eph_lvm_run(ctx, backend, &args, &job, NULL);
+	if (asprintf(&said, "Renamed \"%s\" to \"%s\" in volume group \"%s\"", from, to, vg->name) <
+	    0) {
+		said = NULL;
+		return eph_fail_oom(ctx);
+	}
+	word.start = said;
+	return commit(ctx, vg, backend, &args, &job, EPH_CLEAN_KEEPS, &word, NULL);
 }
 
 /* What is done to LVs that are selected by uuid. */
@@ -332,6 +408,8 @@ struct lvs_verb {
 	const char *const *options; /* NULL-terminated */
 	const struct eph_strv *del, *add;
 	bool retry_in_use;
+	enum eph_clean_use use;
+	struct word word; /* a line of it for each LV; nothing is committed where there is none */
 };
 
 static int change_slice(struct ephlvm_ctx *ctx, const struct eph_vg *vg,
@@ -345,6 +423,7 @@ static int change_slice(struct ephlvm_ctx *ctx, const struct eph_vg *vg,
 		.mutating = true,
 		.retry_in_use = verb->retry_in_use,
 	};
+	struct word word = { .start = verb->word.start, .end = verb->word.end, .lines = n };
 	struct eph_lvm_backend *backend;
 	int r;
 
@@ -360,7 +439,9 @@ static int change_slice(struct ephlvm_ctx *ctx, const struct eph_vg *vg,
 	eph_lvm_arg(&args, "-S");
 	eph_lvm_arg(&args, selection);
 	eph_lvm_arg(&args, vg->name);
-	return eph_lvm_run(ctx, backend, &args, &job, NULL);
+	if (!word.start)
+		return eph_lvm_run(ctx, backend, &args, &job, NULL);
+	return commit(ctx, vg, backend, &args, &job, verb->use, &word, NULL);
 }
 
 static int change_lvs(struct ephlvm_ctx *ctx, const struct eph_vg *vg, const struct lvs_verb *verb,
@@ -394,6 +475,8 @@ int eph_lvm_lv_retag(struct ephlvm_ctx *ctx, const struct eph_vg *vg, const char
 		.options = no_options,
 		.del = del,
 		.add = add,
+		.use = EPH_CLEAN_KEEPS,
+		.word = { .start = "Logical volume ", .end = " changed" },
 	};
 	char *one[] = { (char *)lv_uuid, NULL };
 	const struct eph_strv lv_uuids = { .v = one, .n = 1 };
@@ -445,16 +528,30 @@ int eph_lvm_lv_deactivate(struct ephlvm_ctx *ctx, const struct eph_vg *vg,
 	return set_active(ctx, vg, lv_uuids, &verb);
 }
 
-int eph_lvm_lv_remove(struct ephlvm_ctx *ctx, const struct eph_vg *vg,
-		      const struct eph_strv *lv_uuids)
+static int remove_lvs(struct ephlvm_ctx *ctx, const struct eph_vg *vg,
+		      const struct eph_strv *lv_uuids, enum eph_clean_use use)
 {
 	const struct lvs_verb verb = {
 		.verb = "lvremove",
 		.options = no_options,
 		.retry_in_use = true,
+		.use = use,
+		.word = { .start = "Logical volume \"", .end = "\" successfully removed" },
 	};
 
 	return change_lvs(ctx, vg, &verb, lv_uuids);
+}
+
+int eph_lvm_lv_remove(struct ephlvm_ctx *ctx, const struct eph_vg *vg,
+		      const struct eph_strv *lv_uuids)
+{
+	return remove_lvs(ctx, vg, lv_uuids, EPH_CLEAN_KEEPS);
+}
+
+int eph_lvm_lv_remove_unerased(struct ephlvm_ctx *ctx, const struct eph_vg *vg,
+			       const struct eph_strv *lv_uuids)
+{
+	return remove_lvs(ctx, vg, lv_uuids, EPH_CLEAN_DIRTIES);
 }
 
 /* --- VGs and PVs --- */
@@ -559,6 +656,26 @@ static int select_vg(struct ephlvm_ctx *ctx, struct eph_lvm_args *args, const st
 	return 0;
 }
 
+/* The selection, and the run, of a vgchange. */
+static int change_vg(struct ephlvm_ctx *ctx, const struct eph_vg *vg,
+		     struct eph_lvm_backend *backend, struct eph_lvm_args *args,
+		     const struct eph_lvm_job *job)
+{
+	_cleanup_free_ char *said = NULL;
+	struct word word = { .end = "", .lines = 1 };
+	int r;
+
+	r = select_vg(ctx, args, vg);
+	if (r < 0)
+		return r;
+	if (asprintf(&said, "Volume group \"%s\" successfully changed", vg->name) < 0) {
+		said = NULL;
+		return eph_fail_oom(ctx);
+	}
+	word.start = said;
+	return commit(ctx, vg, backend, args, job, EPH_CLEAN_KEEPS, &word, NULL);
+}
+
 int eph_lvm_vg_retag(struct ephlvm_ctx *ctx, const struct eph_vg *vg, const struct eph_strv *del,
 		     const struct eph_strv *add)
 {
@@ -580,10 +697,7 @@ int eph_lvm_vg_retag(struct ephlvm_ctx *ctx, const struct eph_vg *vg, const stru
 		return r;
 	eph_lvm_arg_each(&args, "--deltag", del);
 	eph_lvm_arg_each(&args, "--addtag", add);
-	r = select_vg(ctx, &args, vg);
-	if (r < 0)
-		return r;
-	return eph_lvm_run(ctx, backend, &args, &job, NULL);
+	return change_vg(ctx, vg, backend, &args, &job);
 }
 
 int eph_lvm_vg_no_autoactivation(struct ephlvm_ctx *ctx, const struct eph_vg *vg)
@@ -599,10 +713,7 @@ int eph_lvm_vg_no_autoactivation(struct ephlvm_ctx *ctx, const struct eph_vg *vg
 		return r;
 	eph_lvm_arg(&args, "--setautoactivation");
 	eph_lvm_arg(&args, "n");
-	r = select_vg(ctx, &args, vg);
-	if (r < 0)
-		return r;
-	r = eph_lvm_run(ctx, backend, &args, &job, NULL);
+	r = change_vg(ctx, vg, backend, &args, &job);
 	/* LVM makes a failure of it (exit 5) where there is nothing to change. */
 	if (r < 0 && first && ctx->error.detail &&
 	    strstr(ctx->error.detail, "autoactivation is already no")) {

@@ -170,9 +170,13 @@ struct eph_lv_spec {
 	/* "DEVICE:FIRST-LAST" arguments that say where; NULL lets LVM choose */
 	const struct eph_strv *where;
 };
-/* lvcreate, active, no signature wiping or zeroing by LVM (the caller erases every byte). */
+/*
+ * lvcreate, active, no signature wiping or zeroing by LVM (the caller erases every byte). *ret_clean: free
+ * space was proven to hold zeros and still is (edge/clean.h), so this LV holds nothing else. May be
+ * NULL; false on failure too.
+ */
 int eph_lvm_lv_create(struct ephlvm_ctx *ctx, const struct eph_vg *vg,
-		      const struct eph_lv_spec *spec);
+		      const struct eph_lv_spec *spec, bool *ret_clean);
 /* lvchange --deltag/--addtag of one LV, selected by uuid and by being ours: 1 commit. Allowed in
  * a partial VG. */
 int eph_lvm_lv_retag(struct ephlvm_ctx *ctx, const struct eph_vg *vg, const char *lv_uuid,
@@ -186,9 +190,15 @@ int eph_lvm_lv_activate(struct ephlvm_ctx *ctx, const struct eph_vg *vg,
 			const struct eph_strv *lv_uuids);
 int eph_lvm_lv_deactivate(struct ephlvm_ctx *ctx, const struct eph_vg *vg,
 			  const struct eph_strv *lv_uuids);
-/* lvremove -y -S, by uuid and by bearing our tag, 200 a call and a commit. Allowed in a partial VG. */
+/*
+ * lvremove -y -S, by uuid and by bearing our tag, 200 a call and a commit. Allowed in a partial VG. The
+ * first is for what was erased whole: a proof that free space is clean outlives it. The second is for all
+ * else: the proof goes first, and where it cannot, nothing is removed.
+ */
 int eph_lvm_lv_remove(struct ephlvm_ctx *ctx, const struct eph_vg *vg,
 		      const struct eph_strv *lv_uuids);
+int eph_lvm_lv_remove_unerased(struct ephlvm_ctx *ctx, const struct eph_vg *vg,
+			       const struct eph_strv *lv_uuids);
 
 /* pvcreate with a metadata area of @mda_bytes; then vgcreate with tags and without auto-activation.
  * Devices are paths that the caller has checked. Not narrowed: LVM is to see a VG of the same name. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * lvm_pv.c - which PV a device is, by the label that LVM wrote on it.
- * Owns the on-disk place of the label, which LVM2 has documented and kept since its first version. Must
- * not write to a device, and must not read anything else of it. A read of one label costs
+ * lvm_pv.c - which PV a device is, by the label that LVM wrote on it, and where its metadata areas are.
+ * Owns the on-disk place and form of the label, which LVM2 has documented and kept since its first
+ * version. Must not write to a device, and must not read anything else of it. A read of one label costs
  * microseconds; asking LVM would cost a process and its lock.
  */
 #include "edge/lvm_pv.h"
@@ -22,8 +22,28 @@
 #define SECTORS 4
 #define AREA 4096 /* what is read: O_DIRECT wants whole blocks of the largest drive */
 #define UUID_CHARS 32
+#define CRC_FROM 20 /* the checksum is over the sector from here on */
+#define PLACE 16 /* a place in a list: offset and size, 8 bytes each; one of zeroes ends it */
 
-static uint64_t little_endian(const unsigned char *p, size_t n)
+uint32_t eph_lvm_crc(uint32_t crc, const void *data, size_t bytes)
+{
+	/* Of the reflected polynomial 0xedb88320, for 4 bits at a time. */
+	static const uint32_t table[16] = {
+		0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4,
+		0x4db26158, 0x5005713c, 0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c,
+		0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c,
+	};
+	const unsigned char *p = data;
+
+	for (size_t i = 0; i < bytes; i++) {
+		crc ^= p[i];
+		crc = crc >> 4 ^ table[crc & 15];
+		crc = crc >> 4 ^ table[crc & 15];
+	}
+	return crc;
+}
+
+uint64_t eph_lvm_number(const unsigned char *p, size_t n)
 {
 	uint64_t v = 0;
 
@@ -38,9 +58,9 @@ static size_t header_offset(const unsigned char *sector, unsigned int number)
 	uint64_t offset;
 
 	if (memcmp(sector, "LABELONE", 8) != 0 || memcmp(sector + 24, "LVM2 001", 8) != 0 ||
-	    little_endian(sector + 8, 8) != number)
+	    eph_lvm_number(sector + 8, 8) != number)
 		return 0;
-	offset = little_endian(sector + 20, 4);
+	offset = eph_lvm_number(sector + 20, 4);
 	return offset >= 32 && offset <= SECTOR - UUID_CHARS ? (size_t)offset : 0;
 }
 
@@ -62,13 +82,11 @@ static int format_uuid(const unsigned char *raw, char ret_uuid[EPH_LVM_UUID_TEXT
 	return 0;
 }
 
-int eph_lvm_label_read(int fd, char ret_uuid[EPH_LVM_UUID_TEXT])
+/* The first sectors of @fd into @area; the number of the one that bears the label, or -errno. */
+static int read_label(int fd, unsigned char *area)
 {
-	_cleanup_free_ unsigned char *area = aligned_alloc(AREA, AREA);
 	ssize_t n;
 
-	if (!area)
-		return -ENOMEM;
 	do
 		n = pread(fd, area, AREA, 0);
 	while (n < 0 && errno == EINTR);
@@ -76,14 +94,77 @@ int eph_lvm_label_read(int fd, char ret_uuid[EPH_LVM_UUID_TEXT])
 		return -errno;
 	if (n < SECTOR * SECTORS)
 		return -ENODATA;
-	for (unsigned int i = 0; i < SECTORS; i++) {
-		const unsigned char *sector = area + (size_t)i * SECTOR;
-		size_t offset = header_offset(sector, i);
-
-		if (offset)
-			return format_uuid(sector + offset, ret_uuid);
-	}
+	for (unsigned int i = 0; i < SECTORS; i++)
+		if (header_offset(area + (size_t)i * SECTOR, i))
+			return (int)i;
 	return -ENODATA;
+}
+
+int eph_lvm_label_read(int fd, char ret_uuid[EPH_LVM_UUID_TEXT])
+{
+	_cleanup_free_ unsigned char *area = aligned_alloc(AREA, AREA);
+	const unsigned char *sector;
+	int r;
+
+	if (!area)
+		return -ENOMEM;
+	r = read_label(fd, area);
+	if (r < 0)
+		return r;
+	sector = area + (size_t)r * SECTOR;
+	return format_uuid(sector + header_offset(sector, (unsigned int)r), ret_uuid);
+}
+
+/* Behind the uuid and the size of the device: a list of data areas, then one of metadata areas. */
+static int read_places(const unsigned char *at, const unsigned char *end,
+		       struct eph_lvm_area ret_areas[EPH_LVM_AREAS], size_t *ret_n)
+{
+	struct eph_lvm_area areas[EPH_LVM_AREAS] = { { 0, 0 } };
+	size_t lists = 0, n = 0;
+
+	for (; lists < 2; at += PLACE) {
+		struct eph_lvm_area place;
+
+		if (end - at < PLACE)
+			return -EBADMSG;
+		place.offset = eph_lvm_number(at, 8);
+		place.bytes = eph_lvm_number(at + 8, 8);
+		if (place.offset == 0) {
+			lists++;
+			continue;
+		}
+		if (lists == 0)
+			continue;
+		if (n == EPH_LVM_AREAS)
+			return -EBADMSG;
+		areas[n++] = place;
+	}
+	memcpy(ret_areas, areas, sizeof(areas));
+	*ret_n = n;
+	return 0;
+}
+
+int eph_lvm_areas_read(int fd, char ret_uuid[EPH_LVM_UUID_TEXT],
+		       struct eph_lvm_area ret_areas[EPH_LVM_AREAS], size_t *ret_n)
+{
+	_cleanup_free_ unsigned char *area = aligned_alloc(AREA, AREA);
+	const unsigned char *sector, *header;
+	int r;
+
+	if (!area)
+		return -ENOMEM;
+	r = read_label(fd, area);
+	if (r < 0)
+		return r;
+	sector = area + (size_t)r * SECTOR;
+	if (eph_lvm_crc(EPH_LVM_CRC_INIT, sector + CRC_FROM, SECTOR - CRC_FROM) !=
+	    eph_lvm_number(sector + 16, 4))
+		return -EBADMSG;
+	header = sector + header_offset(sector, (unsigned int)r);
+	if (sector + SECTOR - header < UUID_CHARS + 8)
+		return -EBADMSG;
+	r = format_uuid(header, ret_uuid);
+	return r < 0 ? r : read_places(header + UUID_CHARS + 8, sector + SECTOR, ret_areas, ret_n);
 }
 
 int eph_lvm_pv_open(struct ephlvm_ctx *ctx, struct eph_lvm_backend *backend,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
  * pool.c - pools: found by the tag on their VG, admission, and the public pool object.
- * Owns no state. Must not change anything, and must not ask anyone: it works on a view.
+ * Owns no state. Must not change anything, and must not ask LVM: it works on a view.
  */
 #include "object/pool.h"
 
@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "edge/clean.h"
 #include "object/volume.h"
 #include "util/cleanup.h"
 #include "util/text.h"
@@ -22,11 +23,15 @@
 #define METADATA_SEGMENT_BYTES 256
 #define METADATA_RESERVE_BYTES ((uint64_t)32 << 10)
 
+/* How long a list of pools waits for a commit of ours, to tell whether space is proven clean. */
+#define CLEAN_WAIT_MS 1000
+
 struct ephlvm_pool {
 	char *name, *vg, *vg_uuid;
 	uint64_t size_bytes, free_bytes, allocatable_bytes, trash_bytes, extent_bytes;
 	uint64_t metadata_bytes, metadata_free_bytes;
 	size_t volumes, foreign, missing;
+	bool clean;
 	struct eph_strv devices;
 };
 
@@ -177,12 +182,6 @@ int eph_pool_admit(struct ephlvm_ctx *ctx, const struct eph_vg *vg, uint64_t ext
 	return 0;
 }
 
-bool eph_pool_space_clean(const struct eph_vg *vg)
-{
-	(void)vg;
-	return false;
-}
-
 static void pool_clear(struct ephlvm_pool *pool)
 {
 	free(pool->name);
@@ -267,6 +266,7 @@ int ephlvm_pool_list(struct ephlvm_ctx *ctx, const char *pool, struct ephlvm_poo
 			continue;
 		if (pool_fill(&pools->v[pools->n++], &view->vgs[i]) < 0)
 			return eph_fail_oom(ctx);
+		pools->v[pools->n - 1].clean = eph_clean_holds(ctx, &view->vgs[i], CLEAN_WAIT_MS);
 	}
 	if (pool && pools->n == 0)
 		return eph_fail(ctx, EPHLVM_ERROR_NOT_FOUND, ENOENT, pool,
@@ -359,6 +359,11 @@ size_t ephlvm_pool_foreign_count(const struct ephlvm_pool *pool)
 size_t ephlvm_pool_missing_count(const struct ephlvm_pool *pool)
 {
 	return pool->missing;
+}
+
+bool ephlvm_pool_clean(const struct ephlvm_pool *pool)
+{
+	return pool->clean;
 }
 
 const char *ephlvm_pool_device_at(const struct ephlvm_pool *pool, size_t index)

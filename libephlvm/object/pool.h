@@ -36,12 +36,6 @@ uint64_t eph_pool_free_extents(const struct eph_vg *vg);
 int eph_pool_admit(struct ephlvm_ctx *ctx, const struct eph_vg *vg, uint64_t extents, size_t n,
 		   uint64_t reserve_bytes);
 
-/*
- * Is the free space of this pool proven to hold no former bytes? The one place that decides; until
- * the proof is built the answer is no, and create erases first.
- */
-bool eph_pool_space_clean(const struct eph_vg *vg);
-
 /* Bytes rounded up to whole extents; -EOVERFLOW. */
 int eph_pool_extents(const struct eph_vg *vg, uint64_t bytes, uint64_t *ret_extents);
 

@@ -40,6 +40,30 @@ static char *ranges_text(const struct eph_lv *lv)
 	return text;
 }
 
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Which drives it lies on. A missing one has no device to be found by: then the volume is partial. */
+static int collect_pvs(struct ephlvm_volume *v, const struct eph_vg *vg, const struct eph_lv *lv)
+{
+	for (size_t i = 0; i < lv->n_ranges; i++) {
+		for (size_t j = 0; j < vg->n_pvs; j++) {
+			const struct eph_pv *pv = &vg->pvs[j];
+
+			if (!pv->device || !eph_streq(pv->device, lv->ranges[i].device) ||
+			    eph_strv_has(&v->pv_uuids, pv->uuid))
+				continue;
+			if (eph_strv_add(&v->pv_uuids, pv->uuid) < 0)
+				return -ENOMEM;
+		}
+	}
+	if (v->pv_uuids.n > 0)
+		qsort(v->pv_uuids.v, v->pv_uuids.n, sizeof(*v->pv_uuids.v), by_text);
+	return 0;
+}
+
 static int copy_tags(struct ephlvm_volume *v, const struct eph_lv *lv)
 {
 	for (size_t i = 0; i < lv->tags.n; i++) {
@@ -65,6 +89,8 @@ static int collect_warnings(struct ephlvm_volume *v, const struct eph_lv *lv)
 		r = eph_strv_add(&v->warnings, "locked: LVM is moving or converting it");
 	if (r == 0 && lv->suspended)
 		r = eph_strv_add(&v->warnings, "suspended");
+	if (r == 0 && v->tags.hold_at)
+		r = eph_strv_add(&v->warnings, "held: purge leaves it alone");
 	if (r == 0 && v->tags.fail_errno)
 		r = eph_strv_addf(&v->warnings, "erase failed at byte %llu: %s",
 				  (unsigned long long)v->tags.fail_bytes,
@@ -116,7 +142,7 @@ int eph_volume_new(struct ephlvm_ctx *ctx, const struct eph_vg *vg, const struct
 	v->partial = lv->partial;
 	v->locked = lv->locked;
 	v->vg_partial = vg->missing_pvs > 0;
-	if (copy_tags(v, lv) < 0)
+	if (copy_tags(v, lv) < 0 || collect_pvs(v, vg, lv) < 0)
 		return eph_fail_oom(ctx);
 	v->state = eph_volume_state(lv->name, &v->tags);
 	/* A rename cannot change tags: the name tells since when it is trash. */
@@ -144,6 +170,7 @@ void eph_volume_free(struct ephlvm_volume *v)
 	free(v->ranges);
 	eph_tags_clear(&v->tags);
 	eph_strv_clear(&v->raw_tags);
+	eph_strv_clear(&v->pv_uuids);
 	eph_strv_clear(&v->warnings);
 	free(v);
 }
@@ -354,6 +381,11 @@ bool ephlvm_volume_active(const struct ephlvm_volume *volume)
 bool ephlvm_volume_open(const struct ephlvm_volume *volume)
 {
 	return volume->open;
+}
+
+int64_t ephlvm_volume_held_at(const struct ephlvm_volume *volume)
+{
+	return volume->tags.hold_at;
 }
 
 int64_t ephlvm_volume_changed_at(const struct ephlvm_volume *volume)

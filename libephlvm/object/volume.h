@@ -20,6 +20,7 @@ struct ephlvm_volume {
 	const char *kind; /* literal */
 	struct eph_tags tags;
 	struct eph_strv raw_tags;
+	struct eph_strv pv_uuids; /* of the drives that it lies on, sorted, each once */
 	enum ephlvm_volume_state state;
 	uint64_t size_bytes;
 	bool active, open, partial, locked;

@@ -132,6 +132,7 @@ int eph_config_default(struct ephlvm_ctx *ctx, struct eph_config **ret_config)
 	config->layout = strdup("linear");
 	config->erase_method = strdup("zero");
 	config->erase_verify = strdup("sample");
+	config->erase_passes = 3;
 	config->libvirt_uri = strdup("qemu:///system");
 	config->lock_timeout_ms = 60 * 1000;
 	config->command_timeout_ms = 300 * 1000;

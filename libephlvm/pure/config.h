@@ -6,7 +6,8 @@
  * document, everything optional, sizes as bytes or "25G":
  *
  *	{
- *	  "defaults": { "fs", "kind", "layout", "erase": { "method", "verify" }, "reserve" },
+ *	  "defaults": { "fs", "kind", "layout", "erase": { "method", "verify", "passes", "rate" },
+ *		      "trash_hold", "reserve" },
  *	  "libvirt": { "uri" },
  *	  "timeouts": { "lock", "command", "read", "detach" },		seconds
  *	  "tools": { "lvm", "mkfs.ext4", "mkfs.vfat", "mkfs.xfs", "mkfs.ntfs", "mkswap" },
@@ -51,8 +52,11 @@ struct eph_config {
 	char *fs; /* default file system, "ext4" */
 	char *kind; /* "thick" */
 	char *layout; /* "linear" */
-	char *erase_method; /* "zero" */
+	char *erase_method; /* "zero" | "discard" | "shred" | "none" */
 	char *erase_verify; /* "sample" | "full" | "off" */
+	unsigned int erase_passes; /* random ones of shred: 3 */
+	uint64_t erase_rate_bytes_sec; /* of each drive; 0: no limit */
+	uint64_t trash_hold_seconds; /* purge leaves younger trash alone: 0 */
 	char *libvirt_uri; /* "qemu:///system" */
 	uint64_t reserve_bytes; /* space in each pool that create leaves free */
 

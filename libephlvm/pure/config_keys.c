@@ -17,6 +17,7 @@
 #define MAX_RATE UINT64_C(1000000000000000) /* libvirt's bound for all of <iotune> */
 #define MAX_VCPUS 4096
 #define MAX_SECONDS 86400
+#define MAX_HOLD_SECONDS 31536000 /* a year */
 #define MAX_PATH_LETTERS 1024
 #define MAX_URI_LETTERS 256
 
@@ -25,7 +26,7 @@ static const char *const fs_words[] = { "ext4", "vfat", "xfs", "ntfs", "swap", "
 static const char *const kind_words[] = { "thick", NULL };
 static const char *const layout_words[] = { "linear", NULL };
 static const char *const cache_words[] = { "none", "directsync", NULL };
-static const char *const method_words[] = { "zero", NULL };
+static const char *const method_words[] = { "zero", "discard", "shred", "none", NULL };
 static const char *const verify_words[] = { "sample", "full", "off", NULL };
 
 #define FLAVOR(field) .offset = offsetof(struct ephlvm_flavor, field)
@@ -62,6 +63,8 @@ const struct eph_key eph_flavor_keys[] = {
 static const struct eph_key erase_keys[] = {
 	{ "method", EPH_KEY_WORD, CONFIG(erase_method), .words = method_words },
 	{ "verify", EPH_KEY_WORD, CONFIG(erase_verify), .words = verify_words },
+	{ "passes", EPH_KEY_NUMBER, CONFIG(erase_passes), .min = 1, .max = 32 },
+	{ "rate", EPH_KEY_BYTES, CONFIG(erase_rate_bytes_sec), .max = MAX_RATE },
 	{ NULL },
 };
 
@@ -70,6 +73,7 @@ static const struct eph_key defaults_keys[] = {
 	{ "kind", EPH_KEY_WORD, CONFIG(kind), .words = kind_words },
 	{ "layout", EPH_KEY_WORD, CONFIG(layout), .words = layout_words },
 	{ "erase", EPH_KEY_OBJECT, .keys = erase_keys },
+	{ "trash_hold", EPH_KEY_COUNT, CONFIG(trash_hold_seconds), .max = MAX_HOLD_SECONDS },
 	{ "reserve", EPH_KEY_SIZE, CONFIG(reserve_bytes), SIZE_KEY },
 	{ NULL },
 };

@@ -70,6 +70,7 @@ struct eph_tags {
 	int fail_errno;
 	uint64_t fail_bytes;
 	int64_t orphan_at;
+	int64_t hold_at; /* held since; 0: not */
 };
 
 /* Read tags. Unknown ephlvm.* tags are ignored here and kept on the LV. 0 or -ENOMEM. */

@@ -123,6 +123,11 @@ static int read_orphan(struct eph_tags *t, const char *value)
 	return read_time(&t->orphan_at, value);
 }
 
+static int read_hold(struct eph_tags *t, const char *value)
+{
+	return read_time(&t->hold_at, value);
+}
+
 /* The number between *@s and @end (a character, or NUL); *@s then stands behind @end. */
 static int read_part(const char **s, char end, uint64_t max, uint64_t *ret_value)
 {
@@ -195,6 +200,7 @@ static const struct tag_key {
 	{ "erase", read_erase, "two erase checkpoints", "unreadable erase checkpoint" },
 	{ "fail", read_fail, "two erase failures", "unreadable erase failure" },
 	{ "orphan", read_orphan, "two orphan times", "unreadable orphan time" },
+	{ "hold", read_hold, "two times of hold", "unreadable time of hold" },
 };
 #define N_KEYS (sizeof(keys) / sizeof(keys[0]))
 

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "edge/clean.h"
 #include "edge/conffile.h"
 #include "edge/dm.h"
 #include "edge/drive.h"
@@ -248,6 +249,7 @@ static int erase_drive(struct ephlvm_ctx *ctx, const struct init *in, size_t ind
 		.fd = in->fds[index],
 		.subject = d->path,
 		.size_bytes = d->size_bytes,
+		.method = EPH_ERASE_ZERO,
 	};
 	int r;
 
@@ -303,7 +305,11 @@ static int check_made(struct ephlvm_ctx *ctx, const struct init *in)
 				"the metadata area of \"%s\" has %llu bytes, asked were %llu",
 				in->vg, (unsigned long long)vg->mda_bytes,
 				(unsigned long long)METADATA_BYTES);
-	return eph_lvm_flush(ctx, vg);
+	r = eph_lvm_flush(ctx, vg);
+	/* Without the proof it is a pool all the same: each create erases. */
+	if (r == 0 && !in->opts.no_erase)
+		eph_clean_set(ctx, vg, EPH_CLEAN_NEW_VG);
+	return r;
 }
 
 /* What an action calls a drive: a loop device's number is not known before, its file is. */

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "edge/clean.h"
 #include "edge/conffile.h"
 #include "edge/dm.h"
 #include "edge/erase.h"
@@ -37,6 +38,7 @@ struct disk {
 		*in_the_way; /* trash that kept the name (deleted while partial); owned */
 	char *lv_uuid; /* of the LV as it is now; NULL until there is one */
 	bool made; /* by this call: undo may take it away */
+	bool came_clean; /* its space was proven to hold no former bytes when it was made */
 };
 
 struct request {
@@ -47,7 +49,7 @@ struct request {
 	struct disk disks[DISKS_MAX];
 	size_t n;
 	char *vg_uuid;
-	bool came_clean; /* the space was proven to hold no former bytes */
+	bool plan_clean; /* a dry run's answer to what lvcreate finds out in a real one */
 };
 
 static void request_clear(struct request *rq)
@@ -393,7 +395,7 @@ static int make_lv(struct ephlvm_ctx *ctx, const struct eph_vg *vg, struct reque
 	r = eph_step(ctx, "lvcreate");
 	if (r < 0)
 		return r;
-	failed = eph_lvm_lv_create(ctx, vg, &spec);
+	failed = eph_lvm_lv_create(ctx, vg, &spec, &d->came_clean);
 	/* lvcreate that failed, or was ended at its deadline, may have created all the same. */
 	first = eph_error_take(ctx);
 	r = find_made(ctx, rq, d);
@@ -416,6 +418,25 @@ static int make_lv(struct ephlvm_ctx *ctx, const struct eph_vg *vg, struct reque
 	return r;
 }
 
+/*
+ * As purge would, but for what spares the writing: whoever chose that for what is deleted did not
+ * choose that a new guest reads it.
+ */
+static int erase_how(struct ephlvm_ctx *ctx, const struct eph_config *config,
+		     struct eph_erase_request *erase)
+{
+	if (eph_erase_verify_parse(config->erase_verify, &erase->verify) < 0)
+		return eph_fail(ctx, EPHLVM_ERROR_INTERNAL, EINVAL, config->erase_verify, NULL,
+				"unknown word \"%s\" for the read-back", config->erase_verify);
+	if (eph_erase_method_parse(config->erase_method, &erase->method) < 0)
+		return eph_fail(ctx, EPHLVM_ERROR_INTERNAL, EINVAL, config->erase_method, NULL,
+				"unknown word \"%s\" for the erase", config->erase_method);
+	if (erase->method == EPH_ERASE_DISCARD || erase->method == EPH_ERASE_NONE)
+		erase->method = EPH_ERASE_ZERO;
+	erase->random_passes = config->erase_passes;
+	return 0;
+}
+
 static int erase_lv(struct ephlvm_ctx *ctx, struct request *rq, struct disk *d)
 {
 	_cleanup_close_ int fd = -1;
@@ -427,10 +448,9 @@ static int erase_lv(struct ephlvm_ctx *ctx, struct request *rq, struct disk *d)
 	int r;
 
 	eph_action(ctx, "erase", d->subject, d->size_bytes);
-	r = eph_erase_verify_parse(rq->config->erase_verify, &erase.verify);
+	r = erase_how(ctx, rq->config, &erase);
 	if (r < 0)
-		return eph_fail(ctx, EPHLVM_ERROR_INTERNAL, EINVAL, rq->config->erase_verify, NULL,
-				"unknown word \"%s\" for the read-back", rq->config->erase_verify);
+		return r;
 	r = eph_step(ctx, "erase-open");
 	if (r < 0)
 		return r;
@@ -518,7 +538,8 @@ static int make_disk(struct ephlvm_ctx *ctx, const struct eph_vg *vg, struct req
 	r = activate_lv(ctx, vg, d);
 	if (r < 0 || (d->existing && d->existing->state == EPHLVM_STATE_READY))
 		return r;
-	if (!rq->came_clean || d->existing) {
+	/* One gone on with was half-made by another call: not known to be clean. */
+	if (!d->came_clean) {
 		r = erase_lv(ctx, rq, d);
 		if (r < 0)
 			return r;
@@ -550,13 +571,13 @@ static int undo_disk(struct ephlvm_ctx *ctx, struct request *rq, struct disk *d)
 	r = eph_volume_new(ctx, vg, lv, &v);
 	if (r < 0)
 		return r;
-	if (rq->came_clean || v->state != EPHLVM_STATE_NEW)
+	if (d->came_clean || v->state != EPHLVM_STATE_NEW)
 		return eph_volumes_trash(ctx, vg, &v, 1);
 	if (eph_strv_add(&uuids, d->lv_uuid) < 0)
 		return eph_fail_oom(ctx);
 	r = eph_step(ctx, "undo-remove");
 	if (r == 0)
-		r = eph_lvm_lv_remove(ctx, vg, &uuids);
+		r = eph_lvm_lv_remove_unerased(ctx, vg, &uuids);
 	if (r == 0)
 		r = eph_lvm_flush(ctx, vg);
 	if (r < 0)
@@ -644,7 +665,7 @@ static void plan(struct ephlvm_ctx *ctx, const struct request *rq)
 			eph_action(ctx, "activate", d->subject, d->size_bytes);
 		if (kept && kept->state == EPHLVM_STATE_READY)
 			continue;
-		if (!rq->came_clean || kept)
+		if (!rq->plan_clean || kept)
 			eph_action(ctx, "erase", d->subject, d->size_bytes);
 		if (strcmp(d->fs, "none") != 0)
 			eph_action(ctx, "format", d->subject, d->size_bytes);
@@ -682,7 +703,6 @@ static int create_locked(struct ephlvm_ctx *ctx, struct request *rq,
 	rq->vg_uuid = strdup(vg->uuid);
 	if (!rq->vg_uuid)
 		return eph_fail_oom(ctx);
-	rq->came_clean = eph_pool_space_clean(vg);
 	for (size_t i = 0; i < rq->n; i++) {
 		r = examine_disk(ctx, view, vg, rq, &rq->disks[i]);
 		if (r < 0)
@@ -700,6 +720,7 @@ static int create_locked(struct ephlvm_ctx *ctx, struct request *rq,
 	for (size_t i = 0; i < rq->n; i++)
 		say_rounding(ctx, &rq->disks[i]);
 	if (rq->opts.flags & EPHLVM_DRY_RUN) {
+		rq->plan_clean = eph_clean_holds(ctx, vg, rq->config->lock_timeout_ms);
 		plan(ctx, rq);
 		return eph_volumes_new(ctx, ret_volumes);
 	}

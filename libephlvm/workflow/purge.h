@@ -16,6 +16,15 @@
 int eph_purge_volumes(struct ephlvm_ctx *ctx, const struct ephlvm_volumes *volumes,
 		      const struct ephlvm_purge_opts *opts, unsigned int wait_ms);
 
+/* Are the options of a purge, and the configuration's, such that one can begin? */
+int eph_purge_check(struct ephlvm_ctx *ctx, const struct ephlvm_purge_opts *opts);
+
+/* What a dry run says of one volume. @method: as in the options; NULL for the configuration's. */
+void eph_purge_plan(struct ephlvm_ctx *ctx, const struct ephlvm_volume *volume, const char *method);
+
+/* Tell the caller of one volume; fills in the size. */
+void eph_purge_report(const struct ephlvm_purge_opts *opts, struct ephlvm_purged *purged);
+
 /*
  * Volumes that became trash just now, in the order and under the names that the caller knew them by
  * (@former), behind the other trash: so that a plan and the real run say the same.

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "edge/checkpoint.h"
 #include "object/pool.h"
 #include "object/volume.h"
 #include "util/cleanup.h"
@@ -33,6 +34,35 @@ static int pick_name(struct ephlvm_ctx *ctx, struct ephlvm_volumes *volumes, con
 	if (kept == 0)
 		return eph_fail(ctx, EPHLVM_ERROR_NOT_FOUND, ENOENT, name, "see \"ephlvm list\"",
 				"ephlvm has no volume \"%s\"", name);
+	return 0;
+}
+
+/* How far an erase is stands in a file; that it has begun is in the tags. */
+static int add_progress(struct ephlvm_ctx *ctx, struct ephlvm_volumes *volumes)
+{
+	for (size_t i = 0; i < volumes->n; i++) {
+		struct ephlvm_volume *v = volumes->v[i];
+		struct eph_checkpoint checkpoint;
+		char *method;
+
+		if (v->state != EPHLVM_STATE_TRASH)
+			continue;
+		if (eph_checkpoint_read(ctx, v->lv_uuid, &checkpoint) < 0) {
+			eph_warn(ctx, "%s", ephlvm_error_message(ctx));
+			eph_error_clear(&ctx->error);
+			break;
+		}
+		if (checkpoint.point.pass == 0)
+			continue;
+		method = strdup(eph_erase_method_word(checkpoint.method));
+		if (!method)
+			return eph_fail_oom(ctx);
+		free(v->tags.erase_method);
+		v->tags.erase_method = method;
+		v->tags.erase_pass = checkpoint.point.pass;
+		v->tags.erase_passes = checkpoint.passes;
+		v->tags.erase_done_bytes = checkpoint.point.done_bytes;
+	}
 	return 0;
 }
 
@@ -71,6 +101,9 @@ int ephlvm_list(struct ephlvm_ctx *ctx, const struct ephlvm_list_opts *opts,
 		if (r < 0)
 			return r;
 	}
+	r = add_progress(ctx, volumes);
+	if (r < 0)
+		return r;
 	*ret_volumes = eph_steal(volumes);
 	return 0;
 }

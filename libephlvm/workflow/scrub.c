@@ -2,6 +2,8 @@
 /*
  * scrub.c - pool scrub: all free space becomes one trash volume, which purge erases and frees.
  * Owns nothing beyond that volume's making. Interrupted, the trash stays and any purge finishes it.
+ * While that volume holds all that was free, it is proven that free space is clean: there is none. What
+ * becomes free from then on was erased, or ends the proof.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -9,6 +11,7 @@
 #include <sys/random.h>
 #include <time.h>
 
+#include "edge/clean.h"
 #include "edge/conffile.h"
 #include "edge/dm.h"
 #include "edge/lock.h"
@@ -59,7 +62,7 @@ static int carve(struct ephlvm_ctx *ctx, const struct eph_vg *vg, uint64_t exten
 		return eph_fail_oom(ctx);
 	r = eph_step(ctx, "scrub-carve");
 	if (r == 0)
-		r = eph_lvm_lv_create(ctx, vg, &spec);
+		r = eph_lvm_lv_create(ctx, vg, &spec, NULL);
 	if (r == 0)
 		r = eph_lvm_flush(ctx, vg);
 	return r;
@@ -72,15 +75,21 @@ static int purge_carved(struct ephlvm_ctx *ctx, const struct eph_vg *vg, const c
 	_cleanup_volumes_ struct ephlvm_volumes *volumes = NULL;
 	_cleanup_view_ struct eph_lvm_view *view = NULL;
 	struct ephlvm_purge_opts opts = EPHLVM_PURGE_OPTS_INIT;
+	const struct eph_config *config;
 	struct ephlvm_volume *volume;
 	struct eph_vg *now;
 	struct eph_lv *lv;
 	char *shown;
 	int r;
 
-	r = eph_lv_reread(ctx, vg->uuid, NULL, &view, &now, &lv);
+	r = eph_config_get(ctx, &config);
+	if (r == 0)
+		r = eph_lv_reread(ctx, vg->uuid, NULL, &view, &now, &lv);
 	if (r < 0)
 		return r;
+	/* Whoever lets deleted volumes go unerased scrubs because of that. */
+	if (eph_streq(config->erase_method, "none"))
+		opts.method = "zero";
 	lv = eph_lvm_lv_by_name(now, name);
 	if (!lv)
 		return eph_fail(ctx, EPHLVM_ERROR_SYSTEM, EIO, name, "see \"lvs\"; try again",
@@ -132,8 +141,12 @@ static int scrub_locked(struct ephlvm_ctx *ctx, const char *pool, unsigned int f
 		return r;
 	extents = eph_pool_free_extents(vg);
 	r = eph_pool_admit(ctx, vg, extents, 1, 0);
-	if (r < 0 || extents == 0)
+	if (r < 0)
 		return r;
+	if (extents == 0 && !(flags & EPHLVM_DRY_RUN))
+		eph_clean_set(ctx, vg, EPH_CLEAN_NO_FREE);
+	if (extents == 0)
+		return 0;
 	r = scrub_name(&name);
 	if (r < 0)
 		return eph_fail(ctx, EPHLVM_ERROR_INTERNAL, -r, NULL, NULL,
@@ -149,7 +162,10 @@ static int scrub_locked(struct ephlvm_ctx *ctx, const char *pool, unsigned int f
 		return 0;
 	}
 	r = carve(ctx, vg, extents, name);
-	return r < 0 ? r : purge_carved(ctx, vg, name, subject);
+	if (r < 0)
+		return r;
+	eph_clean_set(ctx, vg, EPH_CLEAN_NO_FREE);
+	return purge_carved(ctx, vg, name, subject);
 }
 
 int ephlvm_pool_scrub(struct ephlvm_ctx *ctx, const char *pool, unsigned int flags)

@@ -126,10 +126,8 @@ static int wait_erased(struct ephlvm_ctx *ctx, const char *instance, const char 
 
 static void plan_erase(struct ephlvm_ctx *ctx, const struct ephlvm_volumes *volumes)
 {
-	for (size_t i = 0; i < volumes->n; i++) {
-		eph_action(ctx, "erase", volumes->v[i]->name, volumes->v[i]->size_bytes);
-		eph_action(ctx, "remove", volumes->v[i]->name, volumes->v[i]->size_bytes);
-	}
+	for (size_t i = 0; i < volumes->n; i++)
+		eph_purge_plan(ctx, volumes->v[i], NULL);
 }
 
 /* A dry run: the same actions in the same order as the real run. */

@@ -187,6 +187,10 @@ static int commit_one(struct ephlvm_ctx *ctx, const struct eph_vg *vg,
 	if (eph_tags_change(&v->raw_tags, "ephlvm.state", "trash", &del, &add) < 0 ||
 	    eph_tags_change(&v->raw_tags, "ephlvm.at", at, &del, &add) < 0)
 		return eph_fail_oom(ctx);
+	/* The tag "new" is lost by that: it was never ready, and must not be restored as if it had been. */
+	if (v->tags.state == EPHLVM_STATE_NEW &&
+	    eph_tags_change(&v->raw_tags, "ephlvm.erase", "zero:1/1:0", &del, &add) < 0)
+		return eph_fail_oom(ctx);
 	r = eph_step(ctx, "retag-trash");
 	return r < 0 ? r : eph_lvm_lv_retag(ctx, vg, v->lv_uuid, &del, &add);
 }

@@ -243,9 +243,75 @@ int ephlvm_delete(struct ephlvm_ctx *ctx, const struct ephlvm_delete_opts *opts,
 	return r;
 }
 
+int ephlvm_restore(struct ephlvm_ctx *ctx, const struct ephlvm_restore_opts *opts,
+		   struct ephlvm_volumes **ret_volumes)
+{
+	called("restore %s flags=%u", opts->name, opts->flags);
+	return give_volumes(ctx, ret_volumes, opts->flags & EPHLVM_DRY_RUN ? 0 : fake.n_volumes);
+}
+
+int ephlvm_hold(struct ephlvm_ctx *ctx, const struct ephlvm_hold_opts *opts, size_t *ret_count)
+{
+	int r;
+
+	called("hold %s flags=%u release=%d", opts->name, opts->flags, opts->release);
+	r = answer(ctx);
+	if (r == 0 && ret_count)
+		*ret_count = fake.n_volumes;
+	return r;
+}
+
+struct ephlvm_receipts {
+	size_t n;
+};
+
+int ephlvm_receipts_read(struct ephlvm_ctx *ctx, const struct ephlvm_receipts_opts *opts,
+			 struct ephlvm_receipts **ret_receipts)
+{
+	int r;
+
+	called("receipts %s", dash(opts->instance));
+	r = answer(ctx);
+	if (r < 0)
+		return r;
+	*ret_receipts = calloc(1, sizeof(**ret_receipts));
+	if (!*ret_receipts)
+		return -ENOMEM;
+	while ((*ret_receipts)->n < 3 && fake.receipts[(*ret_receipts)->n])
+		(*ret_receipts)->n++;
+	return 0;
+}
+
+size_t ephlvm_receipts_count(const struct ephlvm_receipts *receipts)
+{
+	return receipts ? receipts->n : 0;
+}
+
+const char *ephlvm_receipts_at(const struct ephlvm_receipts *receipts, size_t index)
+{
+	return index < receipts->n ? fake.receipts[index] : NULL;
+}
+
+const char *ephlvm_receipts_broken(const struct ephlvm_receipts *receipts)
+{
+	(void)receipts;
+	return fake.broken;
+}
+
+void ephlvm_receipts_free(struct ephlvm_receipts *receipts)
+{
+	free(receipts);
+}
+
+int64_t ephlvm_volume_held_at(const struct ephlvm_volume *volume)
+{
+	return volume->held_at;
+}
+
 int ephlvm_purge(struct ephlvm_ctx *ctx, const struct ephlvm_purge_opts *opts)
 {
-	called("purge flags=%u", opts->flags);
+	called("purge flags=%u method=%s verify=%s rate=%llu", opts->flags, dash(opts->method),
+	       dash(opts->verify), (unsigned long long)opts->rate_bytes_sec);
 	called_list("names", opts->names);
 	for (size_t i = 0; i < fake.n_volumes; i++) {
 		struct ephlvm_purged purged = fake.purged[i];
@@ -404,6 +470,7 @@ FIELD(pool, uint64_t, trash_bytes)
 FIELD(pool, uint64_t, extent_bytes)
 FIELD(pool, uint64_t, metadata_bytes)
 FIELD(pool, uint64_t, metadata_free_bytes)
+FIELD(pool, bool, clean)
 
 size_t ephlvm_pool_volume_count(const struct ephlvm_pool *pool)
 {

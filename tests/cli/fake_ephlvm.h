@@ -18,7 +18,7 @@ struct ephlvm_volume {
 	enum ephlvm_volume_state state;
 	uint64_t size_bytes, requested_bytes, erase_done_bytes, fail_bytes;
 	bool active, open;
-	int64_t changed_at;
+	int64_t changed_at, held_at;
 	unsigned int erase_pass, erase_passes;
 	int fail_errno;
 	const char *warnings[3];
@@ -29,6 +29,7 @@ struct ephlvm_pool {
 	uint64_t size_bytes, free_bytes, allocatable_bytes, trash_bytes, extent_bytes,
 		metadata_bytes, metadata_free_bytes;
 	size_t volumes, foreign, missing;
+	bool clean;
 	const char *devices[3];
 };
 
@@ -56,6 +57,8 @@ struct fake {
 	struct ephlvm_action actions[3];
 	size_t n_actions;
 	size_t n_progress; /* so many reports of 1 GiB each, of 16 */
+	const char *receipts[3]; /* lines */
+	const char *broken; /* where their chain is */
 	const char *serial; /* of every device */
 
 	char *calls; /* shared with the child */

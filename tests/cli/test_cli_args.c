@@ -110,7 +110,7 @@ static void mistakes_exit_2_with_one_error(void **state)
 		{ "ephlvm pool --json", "\"pool\" needs a second word" },
 		{ "ephlvm pool inti", "unknown command \"pool inti\"" },
 		{ "ephlvm audit", "unknown command \"audit\"" },
-		{ "ephlvm restore u", "unknown command \"restore\"" },
+		{ "ephlvm adopt u", "unknown command \"adopt\"" },
 		{ "ephlvm help lsit", "unknown command \"lsit\"" },
 		{ "ephlvm help list more", "unexpected argument \"more\"" },
 		{ "ephlvm list --foo", "unknown option \"--foo\"" },
@@ -229,8 +229,17 @@ static void arguments_reach_the_library(void **state)
 		{ "ephlvm delete -y u --disk eph0 --domain-gone --wait",
 		  "delete u flags=6 disks=eph0,\n" },
 		{ "ephlvm delete u --dry-run", "delete u flags=1 disks=\n" },
-		{ "ephlvm purge", "purge flags=0 names=\n" },
-		{ "ephlvm purge u /dev/vg/lv --dry-run", "purge flags=1 names=u,vg/lv,\n" },
+		{ "ephlvm purge", "purge flags=0 method=- verify=- rate=0 names=\n" },
+		{ "ephlvm purge u /dev/vg/lv --dry-run",
+		  "purge flags=1 method=- verify=- rate=0 names=u,vg/lv,\n" },
+		{ "ephlvm purge --rate 500M --method shred --verify=full",
+		  "purge flags=0 method=shred verify=full rate=524288000 names=\n" },
+		{ "ephlvm restore u", "restore u flags=0\n" },
+		{ "ephlvm restore /dev/vg/lv --dry-run", "restore vg/lv flags=1\n" },
+		{ "ephlvm hold u", "hold u flags=0 release=0\n" },
+		{ "ephlvm unhold /dev/vg/lv --dry-run", "hold vg/lv flags=1 release=1\n" },
+		{ "ephlvm receipts", "receipts -\n" },
+		{ "ephlvm receipts u", "receipts u\n" },
 		{ "ephlvm attach u --domain d --target auto",
 		  "attach u domain=d target=auto flags=0\n" },
 		{ "ephlvm detach u --dry-run", "detach u domain=- target=- flags=1\n" },
@@ -310,7 +319,7 @@ static void posixly_correct_changes_nothing(void **state)
 	cli_run(&run, "ephlvm purge u --dry-run");
 	unsetenv("POSIXLY_CORRECT");
 	assert_int_equal(run.code, 0);
-	assert_string_equal(fake.calls, "purge flags=1 names=u,\n");
+	assert_string_equal(fake.calls, "purge flags=1 method=- verify=- rate=0 names=u,\n");
 }
 
 static void hostile_arguments_are_escaped(void **state)

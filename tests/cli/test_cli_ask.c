@@ -134,7 +134,9 @@ static void purge_and_scrub_never_ask(void **state)
 	assert_int_equal(purge.code, 0);
 	cli_run(&scrub, "ephlvm pool scrub");
 	assert_int_equal(scrub.code, 0);
-	assert_string_equal(fake.calls, "purge flags=0 names=\npool_scrub - flags=0\n");
+	assert_string_equal(
+		fake.calls,
+		"purge flags=0 method=- verify=- rate=0 names=\npool_scrub - flags=0\n");
 }
 
 static void pool_init_asks(void **state)

@@ -52,6 +52,14 @@ static const struct ephlvm_volume trash_volume = {
 	.warnings = { "partial", "stale" },
 };
 
+#define RECEIPT                                                                                                      \
+	"{\"schema\":1,\"started_at\":\"2026-12-01T00:00:00Z\",\"ended_at\":\"2026-12-01T00:01:00Z\","               \
+	"\"vg\":\"vg\",\"lv\":\"trash-1\",\"vg_uuid\":\"v\",\"lv_uuid\":\"l\",\"instance\":\"i\",\"disk\":\"eph0\"," \
+	"\"flavor\":null,\"pool\":\"p\",\"method\":\"zero\",\"means\":\"pwrite\",\"size_bytes\":1,\"passes\":1,"     \
+	"\"written_bytes\":1,\"resumed_bytes\":0,\"drives\":[\"S1\",\"S2\"],"                                        \
+	"\"verify\":{\"mode\":\"sample\",\"bytes\":1,\"places\":1},"                                                 \
+	"\"caller\":{\"uid\":0,\"login_uid\":null,\"pid\":1,\"command\":\"ephlvm\"},\"prev\":\"00\"}"
+
 static int setup(void **state)
 {
 	(void)state;
@@ -59,8 +67,10 @@ static int setup(void **state)
 	fake.volumes[0] = ready_volume;
 	fake.volumes[1] = trash_volume;
 	fake.n_volumes = 2;
-	fake.purged[0] =
-		(struct ephlvm_purged){ .result = EPHLVM_PURGE_FREED, .erased_bytes = 25ULL << 30 };
+	fake.purged[0] = (struct ephlvm_purged){ .result = EPHLVM_PURGE_FREED,
+						 .erased_bytes = 25ULL << 30,
+						 .receipt = RECEIPT };
+	fake.receipts[0] = fake.receipts[1] = RECEIPT;
 	fake.purged[1] = (struct ephlvm_purged){ .result = EPHLVM_PURGE_FAILED,
 						 .errnum = EIO,
 						 .message = "read error" };
@@ -116,6 +126,10 @@ static void json_fits_its_schema(void **state)
 		{ "ephlvm delete 5a7e --dry-run --json", "actions" },
 		{ "ephlvm purge --json", "purge" },
 		{ "ephlvm purge --json --dry-run", "purge" },
+		{ "ephlvm restore 5a7e --json", "volumes" },
+		{ "ephlvm hold 5a7e --json", "actions" },
+		{ "ephlvm unhold 5a7e --json --dry-run", "actions" },
+		{ "ephlvm receipts --json", "receipts" },
 		{ "ephlvm activate --all --json", "actions" },
 		{ "ephlvm attach 5a7e --json", "actions" },
 		{ "ephlvm detach 5a7e --json --dry-run", "actions" },
@@ -412,6 +426,22 @@ static void hostile_names_are_escaped(void **state)
 	}
 }
 
+static void a_broken_chain_of_receipts_is_an_error(void **state)
+{
+	_cleanup_run_ struct cli_run whole = { .main_fn = cli_main };
+	_cleanup_run_ struct cli_run broken = { .main_fn = cli_main };
+
+	(void)state;
+	cli_run(&whole, "ephlvm receipts -o instance,drives,size_bytes");
+	assert_int_equal(whole.code, 0);
+	assert_non_null(strstr(whole.out, "S1"));
+	fake.broken = "receipts.jsonl, line 2: it does not follow the line before it";
+	cli_run(&broken, "ephlvm receipts --noheadings -o instance");
+	assert_int_equal(broken.code, 7);
+	assert_string_equal(broken.out, "i\ni\n");
+	assert_non_null(strstr(broken.err, "line 2"));
+}
+
 static void lost_output_is_an_error(void **state)
 {
 	static const char *const lines[] = { "ephlvm list", "ephlvm list --json", "ephlvm help",
@@ -566,6 +596,7 @@ int main(void)
 		cmocka_unit_test_setup(dry_run_prints_the_plan, setup),
 		cmocka_unit_test_setup(plan_equals_real_run, setup),
 		cmocka_unit_test_setup(purge_reports_also_when_it_fails, setup),
+		cmocka_unit_test_setup(a_broken_chain_of_receipts_is_an_error, setup),
 		cmocka_unit_test_setup(flavors_as_horizon_and_openstack_want_them, setup),
 		cmocka_unit_test_setup(error_kinds_become_exit_codes, setup),
 		cmocka_unit_test_setup(errors_are_told_with_hint_and_last_words, setup),

@@ -6,6 +6,7 @@
  */
 #include "fakes/fake_lvm.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -18,6 +19,7 @@
 #include "util/cleanup.h"
 
 #define NEVER (~0u)
+#define PVS_MAX 4
 
 struct fake_lvm {
 	struct eph_lvm_backend backend;
@@ -32,6 +34,11 @@ struct fake_lvm {
 	bool flush_broken;
 	bool in_sequence;
 	bool checked;
+	struct {
+		char *uuid;
+		int fd;
+	} pvs[PVS_MAX];
+	size_t n_pvs;
 	char *surprise; /* the first call that was not in the script */
 };
 
@@ -160,10 +167,17 @@ static int fake_call(struct ephlvm_ctx *ctx, struct eph_lvm_backend *backend,
 }
 
 /* A memory file can be flushed like a drive; a pipe cannot. */
-static int fake_descriptor(const struct fake_lvm *fake)
+static int fake_descriptor(const struct fake_lvm *fake, const char *pv_uuid)
 {
+	char path[64];
 	int fds[2];
 
+	for (size_t i = 0; i < fake->n_pvs; i++) {
+		if (!eph_streq(fake->pvs[i].uuid, pv_uuid))
+			continue;
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fake->pvs[i].fd);
+		return open(path, O_RDONLY | O_CLOEXEC);
+	}
 	if (!fake->flush_broken)
 		return memfd_create("pv", MFD_CLOEXEC);
 	assert_int_equal(pipe(fds), 0);
@@ -184,7 +198,7 @@ static int fake_open_pv(struct ephlvm_ctx *ctx, struct eph_lvm_backend *backend,
 				"\"%s\" is not the physical volume \"%s\" any more", pv->device,
 				pv->uuid);
 	}
-	fd = fake_descriptor(fake);
+	fd = fake_descriptor(fake, pv->uuid);
 	assert_true(fd >= 0);
 	*ret_fd = fd;
 	return 0;
@@ -208,6 +222,8 @@ static void fake_free(struct eph_lvm_backend *backend)
 	}
 	for (size_t i = 0; i < fake->n; i++)
 		clear_call(&fake->script[i]);
+	for (size_t i = 0; i < fake->n_pvs; i++)
+		free(fake->pvs[i].uuid);
 	free(fake->script);
 	free(fake->surprise);
 	free(fake);
@@ -274,6 +290,19 @@ void fake_lvm_fail_at(struct fake_lvm *fake, unsigned int nth)
 void fake_lvm_lose_pv_at(struct fake_lvm *fake, unsigned int nth)
 {
 	fake->lose_pv_in = nth;
+}
+
+void fake_lvm_put_pv(struct fake_lvm *fake, const char *pv_uuid, int fd)
+{
+	for (size_t i = 0; i < fake->n_pvs; i++) {
+		if (strcmp(fake->pvs[i].uuid, pv_uuid) == 0) {
+			fake->pvs[i].fd = fd;
+			return;
+		}
+	}
+	assert_true(fake->n_pvs < PVS_MAX);
+	fake->pvs[fake->n_pvs].uuid = copy(pv_uuid);
+	fake->pvs[fake->n_pvs++].fd = fd;
 }
 
 void fake_lvm_break_flush(struct fake_lvm *fake)

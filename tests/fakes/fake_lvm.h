@@ -49,6 +49,8 @@ void fake_lvm_answer_with(struct fake_lvm *fake, fake_lvm_answer_fn answer, void
 void fake_lvm_fail_at(struct fake_lvm *fake, unsigned int nth);
 /* The @nth PV that is opened from now on (from 0) is not to be found. */
 void fake_lvm_lose_pv_at(struct fake_lvm *fake, unsigned int nth);
+/* What is found on the PV with this uuid from now on: the file behind @fd, which stays the test's. */
+void fake_lvm_put_pv(struct fake_lvm *fake, const char *pv_uuid, int fd);
 /* Descriptors of PVs cannot be flushed from now on. */
 void fake_lvm_break_flush(struct fake_lvm *fake);
 

@@ -69,12 +69,25 @@ plant() {
 	done
 	rm -f "$block"
 }
-# found DEVICE TOKEN: how often it is on the device.
+# found DEVICE TOKEN...: how often they are on the device, all together (up to 16 in one reading).
 found() {
 	local result
-	result=$("$EPHLVM_BUILD/tests/lab/tools/ephlvm-scan" "$1" "$2") || return 1
-	printf '%s\n' "$result" | awk 'NR == 1 { print $2 }'
+	result=$("$EPHLVM_BUILD/tests/lab/tools/ephlvm-scan" "$@") || return 1
+	printf '%s\n' "$result" | awk '$1 != "scanned" { n += $2 } END { print n + 0 }'
 }
+
+# sample N WORD...: N of the words, chosen by EPHLVM_SEED; all of them with EPHLVM_LAB_ALL=1.
+sample() {
+	local n=$1
+	shift
+	if [ "${EPHLVM_LAB_ALL:-}" = 1 ]; then
+		printf '%s\n' "$@"
+		return
+	fi
+	printf '%s\n' "$@" | shuf -n "$n" --random-source=<(seed_bytes "$EPHLVM_SEED")
+}
+# The same bytes for the same seed, without end.
+seed_bytes() { awk -v seed="$1" 'BEGIN { srand(seed); for (i = 0; i < 65536; i++) printf "%c", 1 + int(rand() * 127) }'; }
 # is_zero DEVICE: every byte of it.
 is_zero() { cmp -s -n "$(blockdev --getsize64 "$1")" "$1" /dev/zero; }
 # ranges VG/LV: its physical extents as ephlvm shows them.

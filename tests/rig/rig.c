@@ -114,6 +114,10 @@ struct rig *rig_new(void)
 	assert_non_null(mkdtemp(rig->dir));
 	snprintf(path, sizeof(path), "%s/locks", rig->dir);
 	assert_int_equal(mkdir(path, 0700), 0);
+	snprintf(path, sizeof(path), "%s/ours", rig->dir);
+	setenv("EPHLVM_LOCK_DIR", path, 1);
+	snprintf(path, sizeof(path), "%s/state", rig->dir);
+	setenv("EPHLVM_STATE_DIR", path, 1);
 	assert_int_equal(ephlvm_ctx_new(&rig->ctx), 0);
 	assert_int_equal(eph_config_default(rig->ctx, &rig->config), 0);
 	rig->ctx->config = rig->config;
@@ -275,7 +279,7 @@ struct eph_lv *rig_create(struct rig *rig, const char *name, const char *lv, uin
 
 	assert_int_equal(eph_strv_add(&tags, "ephlvm"), 0);
 	assert_int_equal(eph_strv_add(&tags, "ephlvm.state=new"), 0);
-	if (eph_lvm_lv_create(rig->ctx, rig_read(rig, name), &spec) < 0)
+	if (eph_lvm_lv_create(rig->ctx, rig_read(rig, name), &spec, NULL) < 0)
 		fail_msg("%s\n%s", ephlvm_error_message(rig->ctx), ephlvm_error_detail(rig->ctx));
 	return rig_lv(rig, name, lv);
 }

@@ -59,7 +59,7 @@ static int create(struct rig *rig, const struct eph_vg *vg, const char *name, ui
 	const struct eph_lv_spec spec = { .name = name, .extents = extents, .segtype = "linear" };
 
 	eph_enter(rig->ctx);
-	return eph_lvm_lv_create(rig->ctx, vg, &spec);
+	return eph_lvm_lv_create(rig->ctx, vg, &spec, NULL);
 }
 
 static int rename_lv(struct rig *rig, const struct eph_vg *vg, const char *from, const char *to)
@@ -162,7 +162,7 @@ static void creates_where_it_is_told(void **state)
 
 	assert_int_equal(eph_strv_addf(&where, "%s:40-41", rig->drives[0].device), 0);
 	assert_int_equal(eph_strv_addf(&where, "%s:7-9", rig->drives[1].device), 0);
-	assert_int_equal(eph_lvm_lv_create(rig->ctx, vg, &spec), 0);
+	assert_int_equal(eph_lvm_lv_create(rig->ctx, vg, &spec, NULL), 0);
 	lv = rig_lv(rig, "fast", "a");
 	/* LVM may begin with either; both and nothing else. */
 	assert_int_equal(lv->n_ranges, 2);
@@ -284,7 +284,7 @@ static void says_when_there_is_no_space(void **state)
 	assert_int_equal(ephlvm_error_kind(rig->ctx), EPHLVM_ERROR_NO_SPACE);
 	eph_enter(rig->ctx);
 	assert_int_equal(eph_strv_addf(&where, "%s:0-1", rig->drives[0].device), 0);
-	assert_int_equal(eph_lvm_lv_create(rig->ctx, vg, &spec), -ENOSPC);
+	assert_int_equal(eph_lvm_lv_create(rig->ctx, vg, &spec, NULL), -ENOSPC);
 	vg = rig_read(rig, "fast");
 	assert_int_equal(vg->n_lvs, 0);
 	assert_int_equal(create(rig, vg, "a", vg->free_extents), 0);
@@ -344,7 +344,7 @@ static void says_when_the_metadata_area_is_full(void **state)
 	for (int i = 0; i < 30; i++)
 		assert_int_equal(eph_strv_addf(&big, "%02d%.*s", i, 990, text), 0);
 	eph_enter(rig->ctx);
-	assert_int_equal(eph_lvm_lv_create(rig->ctx, vg, &spec), -ENOSPC);
+	assert_int_equal(eph_lvm_lv_create(rig->ctx, vg, &spec, NULL), -ENOSPC);
 	assert_int_equal(ephlvm_error_kind(rig->ctx), EPHLVM_ERROR_NO_SPACE);
 	assert_non_null(strstr(ephlvm_error_message(rig->ctx), "metadata"));
 	vg = rig_read(rig, "small");
@@ -374,7 +374,7 @@ static void works_on_in_a_partial_vg(void **state)
 	rig_create(rig, "fast", "a", 2);
 	vg = rig_read(rig, "fast");
 	assert_int_equal(eph_strv_add(&where, rig->drives[1].device), 0);
-	assert_int_equal(eph_lvm_lv_create(rig->ctx, vg, &on_second), 0);
+	assert_int_equal(eph_lvm_lv_create(rig->ctx, vg, &on_second, NULL), 0);
 	rig_pull(rig, 1);
 
 	vg = rig_read(rig, "fast");

@@ -72,6 +72,7 @@
 #define EMPTY "{\"report\": []}"
 
 struct place {
+	char dir[64]; /* for state and locks */
 	struct ephlvm_ctx *ctx;
 	struct eph_config *config;
 	struct fake_lvm *fake;
@@ -85,6 +86,9 @@ static int setup(void **state)
 	struct place *p = calloc(1, sizeof(*p));
 
 	assert_non_null(p);
+	snprintf(p->dir, sizeof(p->dir), "/tmp/ephlvm-verbs.XXXXXX");
+	assert_non_null(mkdtemp(p->dir));
+	setenv("EPHLVM_STATE_DIR", p->dir, 1);
 	assert_int_equal(ephlvm_ctx_new(&p->ctx), 0);
 	assert_int_equal(eph_config_default(p->ctx, &p->config), 0);
 	p->config->lock_timeout_ms = 0;
@@ -115,6 +119,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	struct place *p = *state;
+	char command[128];
 
 	fake_lvm_done(p->fake);
 	ephlvm_ctx_unref(p->ctx);
@@ -124,6 +129,8 @@ static int teardown(void **state)
 	eph_strv_clear(&p->del);
 	eph_strv_clear(&p->add);
 	eph_strv_clear(&p->devices);
+	snprintf(command, sizeof(command), "rm -rf %s", p->dir);
+	assert_int_equal(system(command), 0);
 	free(p);
 	return 0;
 }
@@ -137,7 +144,7 @@ static int create(struct place *p)
 		.tags = &p->tags,
 	};
 
-	return eph_lvm_lv_create(p->ctx, &p->vg, &spec);
+	return eph_lvm_lv_create(p->ctx, &p->vg, &spec, NULL);
 }
 
 static int rename_lv(struct place *p)
@@ -264,7 +271,7 @@ static void says_where_when_asked(void **state)
 	assert_int_equal(eph_strv_add(&where, "/dev/nvme1n1:7-7"), 0);
 	FAKE_LVM_EXPECT(p->fake, .call = "lvcreate --yes -Wn -Zn -ay --type linear -l 3 -n a fast "
 					 "/dev/nvme0n1:0-1 /dev/nvme1n1:7-7");
-	assert_int_equal(eph_lvm_lv_create(p->ctx, &p->vg, &spec), 0);
+	assert_int_equal(eph_lvm_lv_create(p->ctx, &p->vg, &spec, NULL), 0);
 	eph_strv_clear(&where);
 }
 
@@ -416,7 +423,7 @@ static void refuses_words_that_lvm_could_read_otherwise(void **state)
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		eph_enter(p->ctx);
 		spec.name = names[i];
-		assert_int_equal(eph_lvm_lv_create(p->ctx, &p->vg, &spec), -EINVAL);
+		assert_int_equal(eph_lvm_lv_create(p->ctx, &p->vg, &spec, NULL), -EINVAL);
 		assert_int_equal(ephlvm_error_kind(p->ctx), EPHLVM_ERROR_INVALID);
 		assert_int_equal(eph_lvm_lv_rename(p->ctx, &p->vg, "a", names[i]), -EINVAL);
 		assert_int_equal(eph_lvm_lv_rename(p->ctx, &p->vg, names[i], "a"), -EINVAL);
@@ -427,14 +434,14 @@ static void refuses_words_that_lvm_could_read_otherwise(void **state)
 	}
 	spec.name = "a";
 	spec.extents = 0;
-	assert_int_equal(eph_lvm_lv_create(p->ctx, &p->vg, &spec), -EINVAL);
+	assert_int_equal(eph_lvm_lv_create(p->ctx, &p->vg, &spec, NULL), -EINVAL);
 	spec.extents = 1;
 	spec.segtype = "mirror";
-	assert_int_equal(eph_lvm_lv_create(p->ctx, &p->vg, &spec), -EINVAL);
+	assert_int_equal(eph_lvm_lv_create(p->ctx, &p->vg, &spec, NULL), -EINVAL);
 	assert_int_equal(eph_strv_add(&bad, "a,b"), 0);
 	spec.segtype = "linear";
 	spec.tags = &bad;
-	assert_int_equal(eph_lvm_lv_create(p->ctx, &p->vg, &spec), -EINVAL);
+	assert_int_equal(eph_lvm_lv_create(p->ctx, &p->vg, &spec, NULL), -EINVAL);
 	assert_int_equal(eph_lvm_lv_retag(p->ctx, &p->vg, LV1_UUID, &bad, NULL), -EINVAL);
 	assert_int_equal(eph_lvm_vg_retag(p->ctx, &p->vg, NULL, &bad), -EINVAL);
 	assert_int_equal(eph_lvm_lv_remove(p->ctx, &p->vg, &bad), -EINVAL);

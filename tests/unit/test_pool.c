@@ -187,12 +187,6 @@ static void bytes_round_up_to_extents(void **state)
 	assert_int_equal(eph_pool_extents(&vgs[0], 1, &extents), -EOVERFLOW);
 }
 
-static void space_is_dirty_until_proven(void **state)
-{
-	(void)state;
-	assert_false(eph_pool_space_clean(&vgs[0]));
-}
-
 static void dm_uuid_is_both_uuids_without_hyphens(void **state)
 {
 	char uuid[EPH_DM_UUID_TEXT] = "untouched";
@@ -284,7 +278,6 @@ int main(void)
 		TEST(metadata_counts),
 		TEST(partial_group_creates_nothing),
 		TEST(bytes_round_up_to_extents),
-		TEST(space_is_dirty_until_proven),
 		TEST(dm_uuid_is_both_uuids_without_hyphens),
 		TEST(volume_object_copies_the_view),
 	};

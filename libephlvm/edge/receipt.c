@@ -1,0 +1,606 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * receipt.c - the file of receipts, and the journal.
+ * Owns the form of a line, the chain, and that a line is on the drive before anybody acts on it. Must not
+ * decide when a receipt is due, and must never change a line that is whole.
+ */
+#include "edge/receipt.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <json-c/json.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <systemd/sd-journal.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "edge/digest.h"
+#include "edge/state.h"
+#include "util/cleanup.h"
+
+#define FOLDER "receipts"
+#define FILE_NAME "receipts.jsonl"
+#define OLD_FORM "receipts-%08u.jsonl" /* in the order of their numbers */
+#define FILE_MAX ((off_t)16 << 20)
+#define LINE_MAX_BYTES ((size_t)64 << 10)
+#define MESSAGE_ID "5b1f7e0c1b7d4c0e9a4e6f3f8b0d2c67" /* of an erase's receipt */
+
+static void json_putp(struct json_object **object)
+{
+	json_object_put(*object);
+}
+#define _cleanup_json_ __attribute__((cleanup(json_putp)))
+
+/* --- one line --- */
+
+static int put(struct json_object *doc, const char *key, struct json_object *value)
+{
+	return json_object_object_add(doc, key, value) == 0 ? 0 : -ENOMEM;
+}
+
+/* Names and serials may hold anything; a line must stay one line of UTF-8. */
+static int put_text(struct json_object *doc, const char *key, const char *text)
+{
+	_cleanup_free_ char *safe = NULL;
+	struct json_object *value;
+
+	if (!text)
+		return put(doc, key, NULL);
+	safe = eph_escape(text, false);
+	value = safe ? json_object_new_string(safe) : NULL;
+	return value ? put(doc, key, value) : -ENOMEM;
+}
+
+static int put_number(struct json_object *doc, const char *key, uint64_t number)
+{
+	struct json_object *value = json_object_new_uint64(number);
+
+	return value ? put(doc, key, value) : -ENOMEM;
+}
+
+static int put_time(struct json_object *doc, const char *key, int64_t seconds)
+{
+	char text[EPH_TIME_TEXT];
+
+	return put_text(doc, key, eph_time_format(seconds, text));
+}
+
+static int put_drives(struct json_object *doc, const struct eph_strv *drives)
+{
+	struct json_object *array = json_object_new_array();
+
+	if (!array || put(doc, "drives", array) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; drives && i < drives->n; i++) {
+		_cleanup_free_ char *safe = eph_escape(drives->v[i], false);
+		struct json_object *serial = safe ? json_object_new_string(safe) : NULL;
+
+		if (!serial || json_object_array_add(array, serial) < 0) {
+			json_object_put(serial);
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+static int put_verify(struct json_object *doc, const struct eph_receipt *r)
+{
+	struct json_object *verify = json_object_new_object();
+
+	if (!verify || put(doc, "verify", verify) < 0)
+		return -ENOMEM;
+	return put_text(verify, "mode", r->verify) < 0 ||
+			       put_number(verify, "bytes", r->verified_bytes) < 0 ||
+			       put_number(verify, "places", r->verified_places) < 0 ?
+		       -ENOMEM :
+		       0;
+}
+
+/* The first line of a small file of /proc, without its end; "" where there is none. */
+static void proc_line(const char *path, char *buf, size_t bytes)
+{
+	_cleanup_fclose_ FILE *f = fopen(path, "re");
+
+	buf[0] = '\0';
+	if (f && fgets(buf, (int)bytes, f))
+		buf[strcspn(buf, "\n")] = '\0';
+}
+
+/* The audit login UID tells who it was before sudo; it is 2^32-1 where nobody logged in. */
+static int put_caller(struct json_object *doc)
+{
+	struct json_object *caller = json_object_new_object();
+	char login[32], command[64];
+	uint64_t login_uid;
+	int r;
+
+	if (!caller || put(doc, "caller", caller) < 0)
+		return -ENOMEM;
+	proc_line("/proc/self/loginuid", login, sizeof(login));
+	proc_line("/proc/self/comm", command, sizeof(command));
+	r = put_number(caller, "uid", getuid());
+	if (r == 0)
+		r = eph_u64_parse(login, &login_uid) == 0 && login_uid != UINT32_MAX ?
+			    put_number(caller, "login_uid", login_uid) :
+			    put(caller, "login_uid", NULL);
+	if (r == 0)
+		r = put_number(caller, "pid", (uint64_t)getpid());
+	return r < 0 ? r : put_text(caller, "command", command);
+}
+
+static int put_all(struct json_object *doc, const struct eph_receipt *r, const char *prev)
+{
+	const struct {
+		const char *key, *text;
+	} texts[] = {
+		{ "vg", r->vg },
+		{ "lv", r->lv },
+		{ "vg_uuid", r->vg_uuid },
+		{ "lv_uuid", r->lv_uuid },
+		{ "instance", r->instance },
+		{ "disk", r->disk },
+		{ "flavor", r->flavor },
+		{ "pool", r->pool },
+		{ "method", r->method },
+		{ "means", r->means },
+	};
+	const struct {
+		const char *key;
+		uint64_t number;
+	} numbers[] = {
+		{ "size_bytes", r->size_bytes },
+		{ "passes", r->passes },
+		{ "written_bytes", r->written_bytes },
+		{ "resumed_bytes", r->resumed_bytes },
+	};
+
+	if (put_number(doc, "schema", 1) < 0 || put_time(doc, "started_at", r->started_at) < 0 ||
+	    put_time(doc, "ended_at", r->ended_at) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		if (put_text(doc, texts[i].key, texts[i].text) < 0)
+			return -ENOMEM;
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (put_number(doc, numbers[i].key, numbers[i].number) < 0)
+			return -ENOMEM;
+	if (put_drives(doc, r->drives) < 0 || put_verify(doc, r) < 0 || put_caller(doc) < 0)
+		return -ENOMEM;
+	return put_text(doc, "prev", prev);
+}
+
+static int make_line(const struct eph_receipt *receipt, const char *prev, char **ret_line)
+{
+	_cleanup_json_ struct json_object *doc = json_object_new_object();
+	const char *text;
+
+	if (!doc || put_all(doc, receipt, prev) < 0)
+		return -ENOMEM;
+	text = json_object_to_json_string_ext(doc, JSON_C_TO_STRING_PLAIN |
+							   JSON_C_TO_STRING_NOSLASHESCAPE);
+	*ret_line = text ? strdup(text) : NULL;
+	return *ret_line ? 0 : -ENOMEM;
+}
+
+/* --- the file --- */
+
+static int fail(struct ephlvm_ctx *ctx, int errnum, const char *doing)
+{
+	bool permission = errnum == EACCES || errnum == EPERM;
+
+	return eph_fail(
+		ctx, permission ? EPHLVM_ERROR_PERMISSION : EPHLVM_ERROR_SYSTEM, errnum, FILE_NAME,
+		permission ? "run it as root" : "see the space and the drive of " EPH_STATE_DIR,
+		"the receipts cannot be %s: %s", doing, strerror(errnum));
+}
+
+static int check_file(struct ephlvm_ctx *ctx, int fd, const char *name)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return fail(ctx, errno, "looked at");
+	if (S_ISREG(st.st_mode) && (st.st_uid == 0 || st.st_uid == geteuid()) &&
+	    !(st.st_mode & (S_IWGRP | S_IWOTH)))
+		return 0;
+	return eph_fail(ctx, EPHLVM_ERROR_PERMISSION, EPERM, name, "look at it, then remove it",
+			"file of receipts \"%s\" is not root's alone", name);
+}
+
+static bool name_shows(int dir_fd, int fd)
+{
+	struct stat by_name, open_st;
+
+	return fstat(fd, &open_st) == 0 &&
+	       fstatat(dir_fd, FILE_NAME, &by_name, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       by_name.st_ino == open_st.st_ino && by_name.st_dev == open_st.st_dev;
+}
+
+/* Open and locked, and still the one of that name: another writer may just have rotated it away. */
+static int open_locked(struct ephlvm_ctx *ctx, int dir_fd, int *ret_fd)
+{
+	for (;;) {
+		_cleanup_close_ int fd = openat(
+			dir_fd, FILE_NAME,
+			O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
+		int r;
+
+		if (fd < 0)
+			return fail(ctx, errno, "opened");
+		r = check_file(ctx, fd, FILE_NAME);
+		if (r < 0)
+			return r;
+		do
+			r = flock(fd, LOCK_EX);
+		while (r < 0 && errno == EINTR);
+		if (r < 0)
+			return fail(ctx, errno, "locked");
+		if (!name_shows(dir_fd, fd))
+			continue;
+		*ret_fd = eph_steal_fd(&fd);
+		return 0;
+	}
+}
+
+static ssize_t read_at(int fd, char *buf, size_t bytes, off_t at)
+{
+	size_t have = 0;
+
+	while (have < bytes) {
+		ssize_t n = pread(fd, buf + have, bytes - have, at + (off_t)have);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			break;
+		have += (size_t)n;
+	}
+	return (ssize_t)have;
+}
+
+/*
+ * The last whole line of the file, NULL for an empty one. What stands behind the last line end was cut short
+ * by a crash: it is taken off, *ret_size is what is left.
+ */
+static int last_line(struct ephlvm_ctx *ctx, int fd, char **ret_line, off_t *ret_size)
+{
+	_cleanup_free_ char *tail = malloc(2 * LINE_MAX_BYTES + 1);
+	struct stat st;
+	char *end, *start;
+	ssize_t n;
+	off_t from;
+
+	*ret_line = NULL;
+	if (!tail)
+		return eph_fail_oom(ctx);
+	if (fstat(fd, &st) < 0)
+		return fail(ctx, errno, "looked at");
+	from = st.st_size > (off_t)(2 * LINE_MAX_BYTES) ? st.st_size - (off_t)(2 * LINE_MAX_BYTES) :
+							  0;
+	n = read_at(fd, tail, 2 * LINE_MAX_BYTES, from);
+	if (n < 0)
+		return fail(ctx, (int)-n, "read");
+	end = memrchr(tail, '\n', (size_t)n);
+	if (!end && (from > 0 || n == (ssize_t)(2 * LINE_MAX_BYTES)))
+		return fail(ctx, EFBIG, "read: a line has no end");
+	*ret_size = end ? from + (end - tail) + 1 : 0;
+	if (*ret_size < st.st_size) {
+		eph_warn(ctx, "the last receipt was cut short by a crash, and is taken off");
+		if (ftruncate(fd, *ret_size) < 0)
+			return fail(ctx, errno, "shortened");
+	}
+	if (!end)
+		return 0;
+	*end = '\0';
+	start = memrchr(tail, '\n', (size_t)(end - tail));
+	*ret_line = strdup(start ? start + 1 : tail);
+	return *ret_line ? 0 : eph_fail_oom(ctx);
+}
+
+/* Numbers of the files that were rotated away, sorted. */
+static int old_files(struct ephlvm_ctx *ctx, int dir_fd, unsigned int **ret_numbers, size_t *ret_n)
+{
+	_cleanup_free_ unsigned int *numbers = NULL;
+	int copy = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+	struct dirent *entry;
+	size_t n = 0;
+
+	if (!dir)
+		return fail(ctx, errno, "listed");
+	while ((entry = readdir(dir))) {
+		char again[NAME_MAX + 1];
+		unsigned int number, *more;
+		size_t at = n;
+
+		if (sscanf(entry->d_name, OLD_FORM, &number) != 1)
+			continue;
+		snprintf(again, sizeof(again), OLD_FORM, number);
+		if (strcmp(again, entry->d_name) != 0)
+			continue;
+		more = reallocarray(numbers, n + 1, sizeof(*numbers));
+		if (!more) {
+			closedir(dir);
+			return eph_fail_oom(ctx);
+		}
+		numbers = more;
+		for (; at > 0 && numbers[at - 1] > number; at--)
+			numbers[at] = numbers[at - 1];
+		numbers[at] = number;
+		n++;
+	}
+	closedir(dir);
+	*ret_numbers = eph_steal(numbers);
+	*ret_n = n;
+	return 0;
+}
+
+/* Give the full file a number; the chain goes on in a new one. */
+static int rotate(struct ephlvm_ctx *ctx, int dir_fd, int *fd)
+{
+	_cleanup_free_ unsigned int *numbers = NULL;
+	char name[NAME_MAX + 1];
+	size_t n = 0;
+	int r;
+
+	r = old_files(ctx, dir_fd, &numbers, &n);
+	if (r < 0)
+		return r;
+	snprintf(name, sizeof(name), OLD_FORM, n > 0 ? numbers[n - 1] + 1 : 1);
+	r = eph_mark(ctx, "receipt-rotate");
+	if (r < 0)
+		return r;
+	if (renameat2(dir_fd, FILE_NAME, dir_fd, name, RENAME_NOREPLACE) < 0)
+		return fail(ctx, errno, "rotated");
+	/* The lock on the old one goes; whoever waited for it sees that the name shows another file. */
+	eph_closep(fd);
+	*fd = -1;
+	return open_locked(ctx, dir_fd, fd);
+}
+
+/* The last line of all, in whichever file it is. */
+static int chain_end(struct ephlvm_ctx *ctx, int dir_fd, char **line)
+{
+	_cleanup_free_ unsigned int *numbers = NULL;
+	_cleanup_close_ int fd = -1;
+	char name[NAME_MAX + 1];
+	off_t size;
+	size_t n = 0;
+	int r;
+
+	if (*line)
+		return 0;
+	r = old_files(ctx, dir_fd, &numbers, &n);
+	if (r < 0 || n == 0)
+		return r;
+	snprintf(name, sizeof(name), OLD_FORM, numbers[n - 1]);
+	fd = openat(dir_fd, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return fail(ctx, errno, "opened");
+	r = check_file(ctx, fd, name);
+	return r < 0 ? r : last_line(ctx, fd, line, &size);
+}
+
+static int hash_of(struct ephlvm_ctx *ctx, const char *line, char hex[EPH_SHA256_TEXT])
+{
+	int r = 0;
+
+	if (line)
+		r = eph_sha256(line, strlen(line), hex);
+	else
+		snprintf(hex, EPH_SHA256_TEXT, "%064d", 0);
+	return r < 0 ? fail(ctx, -r, "chained") : 0;
+}
+
+/* All of it on the drive, or nothing of it in the file. */
+static int append(struct ephlvm_ctx *ctx, int dir_fd, int fd, const char *line, off_t size)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t bytes, done = 0;
+	int r, length = asprintf(&text, "%s\n", line);
+
+	if (length < 0) {
+		text = NULL;
+		return eph_fail_oom(ctx);
+	}
+	bytes = (size_t)length;
+	r = eph_mark(ctx, "receipt-write");
+	if (r < 0)
+		return r;
+	while (r == 0 && done < bytes) {
+		ssize_t n = write(fd, text + done, bytes - done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			r = n < 0 ? -errno : -EIO;
+		else
+			done += (size_t)n;
+	}
+	if (r == 0 && (fsync(fd) < 0 || fsync(dir_fd) < 0))
+		r = -errno;
+	if (r == 0)
+		return eph_mark(ctx, "receipt-written");
+	if (ftruncate(fd, size) < 0)
+		eph_warn(ctx, "half a receipt stays in the file: %s", strerror(errno));
+	return fail(ctx, -r, "written");
+}
+
+static void tell_journal(struct ephlvm_ctx *ctx, const struct eph_receipt *r, const char *line)
+{
+	int e = sd_journal_send("MESSAGE_ID=%s", MESSAGE_ID, "PRIORITY=%d", 6,
+				"MESSAGE=%s of %s/%s: method %s, %llu bytes",
+				strcmp(r->method, "none") == 0 ? "no erase" : "erase", r->vg, r->lv,
+				r->method, (unsigned long long)r->size_bytes, "EPHLVM_INSTANCE=%s",
+				r->instance ? r->instance : "", "EPHLVM_LV_UUID=%s", r->lv_uuid,
+				"EPHLVM_VG=%s", r->vg, "EPHLVM_METHOD=%s", r->method,
+				"EPHLVM_RECEIPT=%s", line, NULL);
+
+	if (e < 0)
+		eph_debug(ctx, "the journal did not take the receipt: %s", strerror(-e));
+}
+
+int eph_receipt_append(struct ephlvm_ctx *ctx, const struct eph_receipt *receipt, char **ret_line)
+{
+	_cleanup_close_ int dir_fd = -1, fd = -1;
+	_cleanup_free_ char *before = NULL, *line = NULL;
+	char prev[EPH_SHA256_TEXT];
+	off_t size = 0;
+	int r;
+
+	r = eph_state_open(ctx, FOLDER, &dir_fd);
+	if (r == 0)
+		r = open_locked(ctx, dir_fd, &fd);
+	if (r == 0)
+		r = last_line(ctx, fd, &before, &size);
+	if (r == 0 && size >= FILE_MAX) {
+		r = rotate(ctx, dir_fd, &fd);
+		size = 0;
+	}
+	if (r == 0)
+		r = chain_end(ctx, dir_fd, &before);
+	if (r == 0)
+		r = hash_of(ctx, before, prev);
+	if (r < 0)
+		return r;
+	if (make_line(receipt, prev, &line) < 0)
+		return eph_fail_oom(ctx);
+	if (strlen(line) >= LINE_MAX_BYTES)
+		return fail(ctx, EMSGSIZE, "written");
+	r = append(ctx, dir_fd, fd, line, size);
+	if (r < 0)
+		return r;
+	tell_journal(ctx, receipt, line);
+	*ret_line = eph_steal(line);
+	return 0;
+}
+
+/* --- reading --- */
+
+struct reader {
+	struct ephlvm_ctx *ctx;
+	eph_receipt_line_fn fn;
+	void *data;
+	char *before; /* the line before, NULL for the first */
+	char *broken;
+};
+
+static int set_broken(struct reader *rd, const char *name, size_t number, const char *why)
+{
+	if (rd->broken)
+		return 0;
+	if (asprintf(&rd->broken, "%s, line %zu: %s", name, number, why) < 0) {
+		rd->broken = NULL;
+		return eph_fail_oom(rd->ctx);
+	}
+	return 0;
+}
+
+static const char *text_in(struct json_object *doc, const char *key)
+{
+	struct json_object *value = NULL;
+
+	if (!json_object_object_get_ex(doc, key, &value) ||
+	    !json_object_is_type(value, json_type_string))
+		return NULL;
+	return json_object_get_string(value);
+}
+
+static int take_line(struct reader *rd, const char *name, size_t number, char *line)
+{
+	_cleanup_json_ struct json_object *doc = json_tokener_parse(line);
+	char want[EPH_SHA256_TEXT];
+	const char *prev, *instance;
+	int r;
+
+	r = hash_of(rd->ctx, rd->before, want);
+	if (r < 0)
+		return r;
+	prev = json_object_is_type(doc, json_type_object) ? text_in(doc, "prev") : NULL;
+	if (!prev)
+		r = set_broken(rd, name, number, "it is no receipt");
+	else if (strcmp(prev, want) != 0)
+		r = set_broken(rd, name, number, "it does not follow the line before it");
+	if (r < 0)
+		return r;
+	free(rd->before);
+	rd->before = strdup(line);
+	if (!rd->before)
+		return eph_fail_oom(rd->ctx);
+	if (!prev)
+		return 0;
+	instance = text_in(doc, "instance");
+	return rd->fn(rd->ctx, rd->data, line, instance ? instance : "");
+}
+
+static int read_file(struct reader *rd, int dir_fd, const char *name)
+{
+	_cleanup_fclose_ FILE *f = NULL;
+	_cleanup_free_ char *line = NULL;
+	size_t room = 0, number = 0;
+	ssize_t n;
+	int r, fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+
+	if (fd < 0)
+		return errno == ENOENT ? 0 : fail(rd->ctx, errno, "opened");
+	r = check_file(rd->ctx, fd, name);
+	if (r == 0)
+		f = fdopen(fd, "r");
+	if (!f) {
+		close(fd);
+		return r < 0 ? r : eph_fail_oom(rd->ctx);
+	}
+	while ((n = getline(&line, &room, f)) > 0) {
+		number++;
+		/* An unfinished last line: its writer died, and did not act on it. */
+		if (line[n - 1] != '\n')
+			return strcmp(name, FILE_NAME) == 0 ?
+				       0 :
+				       set_broken(rd, name, number, "it has no end");
+		line[n - 1] = '\0';
+		if ((size_t)n > LINE_MAX_BYTES || strlen(line) != (size_t)n - 1)
+			r = set_broken(rd, name, number, "it is no receipt");
+		else
+			r = take_line(rd, name, number, line);
+		if (r < 0)
+			return r;
+	}
+	return ferror(f) ? fail(rd->ctx, EIO, "read") : 0;
+}
+
+int eph_receipt_read(struct ephlvm_ctx *ctx, eph_receipt_line_fn fn, void *data, char **ret_broken)
+{
+	_cleanup_free_ unsigned int *numbers = NULL;
+	_cleanup_close_ int dir_fd = -1, lock_fd = -1;
+	struct reader rd = { .ctx = ctx, .fn = fn, .data = data };
+	size_t n = 0;
+	int r;
+
+	r = eph_state_open(ctx, FOLDER, &dir_fd);
+	/* No writer meanwhile: a line half written, or a file rotated away, would look like a broken chain. */
+	if (r == 0)
+		r = open_locked(ctx, dir_fd, &lock_fd);
+	if (r == 0)
+		r = old_files(ctx, dir_fd, &numbers, &n);
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		char name[NAME_MAX + 1];
+
+		snprintf(name, sizeof(name), OLD_FORM, numbers[i]);
+		r = read_file(&rd, dir_fd, name);
+	}
+	if (r == 0)
+		r = read_file(&rd, dir_fd, FILE_NAME);
+	free(rd.before);
+	if (r < 0) {
+		free(rd.broken);
+		return r;
+	}
+	*ret_broken = rd.broken;
+	return 0;
+}
