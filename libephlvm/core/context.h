@@ -106,7 +106,7 @@ int eph_step(struct ephlvm_ctx *ctx, const char *name);
 
 /*
  * The same mark, set by an edge around each single call, write or flush, so that none is without one. It
- * leaves the name of the workflow's step alone.
+ * leaves the name of the workflow's step alone. @name need not be a literal.
  */
 int eph_mark(struct ephlvm_ctx *ctx, const char *name);
 

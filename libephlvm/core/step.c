@@ -13,16 +13,17 @@
 #include <unistd.h>
 
 #ifdef EPH_TEST_STOPS
-static unsigned int marks_seen;
+static _Atomic unsigned int marks_seen; /* several threads of a purge set marks */
 
 /* True when @spec ("NAME", "NAME:COUNT" or "#N") names this mark. */
-static bool mark_hit(const char *spec, const char *name, unsigned int *seen)
+static bool mark_hit(const char *spec, const char *name, unsigned int mine,
+		     _Atomic unsigned int *seen)
 {
 	size_t len = strcspn(spec, ":");
 	unsigned long count = 1;
 
 	if (spec[0] == '#')
-		return strtoul(spec + 1, NULL, 10) == marks_seen;
+		return strtoul(spec + 1, NULL, 10) == mine;
 	if (strlen(name) != len || strncmp(spec, name, len) != 0)
 		return false;
 	if (spec[len] == ':')
@@ -32,13 +33,13 @@ static bool mark_hit(const char *spec, const char *name, unsigned int *seen)
 
 static int test_stop(struct ephlvm_ctx *ctx, const char *name)
 {
-	static unsigned int stop_seen, fail_seen;
+	static _Atomic unsigned int stop_seen, fail_seen;
 	const char *stop = getenv("EPHLVM_STOP_AT"), *fail = getenv("EPHLVM_FAIL_AT");
+	unsigned int mine = ++marks_seen;
 
-	marks_seen++;
-	if (stop && mark_hit(stop, name, &stop_seen))
+	if (stop && mark_hit(stop, name, mine, &stop_seen))
 		kill(getpid(), SIGKILL);
-	if (fail && mark_hit(fail, name, &fail_seen))
+	if (fail && mark_hit(fail, name, mine, &fail_seen))
 		return eph_fail(ctx, EPHLVM_ERROR_SYSTEM, EIO, NULL, NULL,
 				"step \"%s\" made to fail by EPHLVM_FAIL_AT", name);
 	return 0;

@@ -238,6 +238,9 @@ static int run_once(struct ephlvm_ctx *ctx, const struct fs_kind *kind, const ch
 	}
 	argv[n++] = PASSED_PATH;
 	argv[n] = NULL;
+	r = eph_mark(ctx, "mkfs-call");
+	if (r < 0)
+		return r;
 	r = eph_spawn_run(&spec, ret_result);
 	if (r == -ENOMEM)
 		return eph_fail_oom(ctx);

@@ -762,10 +762,13 @@ int eph_lvm_flush(struct ephlvm_ctx *ctx, const struct eph_vg *vg)
 		r = backend->open_pv(ctx, backend, pv, &fd);
 		if (r < 0)
 			return r;
+		r = eph_mark(ctx, "pv-fsync");
+		if (r < 0)
+			return r;
 		if (fsync(fd) < 0)
 			return eph_fail(ctx, EPHLVM_ERROR_SYSTEM, EIO, pv->device,
 					"look at the kernel's log for errors of the drive",
 					"cannot flush \"%s\": %s", pv->device, strerror(errno));
 	}
-	return 0;
+	return eph_mark(ctx, "pv-fsynced");
 }

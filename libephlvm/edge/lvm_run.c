@@ -185,6 +185,17 @@ static void log_call(struct ephlvm_ctx *ctx, const struct eph_lvm_args *args,
 			  (long long)took_ms);
 }
 
+/* No change by LVM without a mark before it and behind it: tests kill at each. */
+static int mark(struct ephlvm_ctx *ctx, const struct eph_lvm_call *call, const char *when)
+{
+	char name[32];
+
+	if (!call->mutating)
+		return 0;
+	snprintf(name, sizeof(name), "%s-%s", call->argv[0], when);
+	return eph_mark(ctx, name);
+}
+
 static int run_tries(struct ephlvm_ctx *ctx, struct eph_lvm_backend *backend,
 		     const struct eph_lvm_args *args, const struct eph_lvm_job *job,
 		     struct eph_lvm_result *ret_result)
@@ -207,7 +218,11 @@ static int run_tries(struct ephlvm_ctx *ctx, struct eph_lvm_backend *backend,
 		int64_t started = now_ms();
 		enum outcome outcome;
 
-		r = backend->call(ctx, backend, &call, &result);
+		r = mark(ctx, &call, "call");
+		if (r == 0)
+			r = backend->call(ctx, backend, &call, &result);
+		if (r == 0)
+			r = mark(ctx, &call, "called");
 		if (r < 0)
 			return r;
 		log_call(ctx, args, &result, now_ms() - started);

@@ -380,9 +380,12 @@ int eph_virt_attach(struct ephlvm_ctx *ctx, const char *domain, const char *disk
 	if (r < 0)
 		return r;
 	snprintf(number, sizeof(number), "%u", where);
-	return ask(ctx, EPH_VIRT_VERB_ATTACH,
-		   (const char *const[]){ domain, disk_xml, number, NULL },
-		   config->command_timeout_ms, &a);
+	r = eph_mark(ctx, "libvirt-attach");
+	if (r < 0)
+		return r;
+	r = ask(ctx, EPH_VIRT_VERB_ATTACH, (const char *const[]){ domain, disk_xml, number, NULL },
+		config->command_timeout_ms, &a);
+	return r < 0 ? r : eph_mark(ctx, "libvirt-attached");
 }
 
 int eph_virt_detach(struct ephlvm_ctx *ctx, const char *domain, const char *source,
@@ -390,8 +393,13 @@ int eph_virt_detach(struct ephlvm_ctx *ctx, const char *domain, const char *sour
 {
 	_cleanup_answer_ struct answer a = { 0 };
 	char number[16];
+	int r;
 
 	snprintf(number, sizeof(number), "%u", timeout_ms);
-	return ask(ctx, EPH_VIRT_VERB_DETACH, (const char *const[]){ domain, source, number, NULL },
-		   timeout_ms + DETACH_EXTRA_MS, &a);
+	r = eph_mark(ctx, "libvirt-detach");
+	if (r < 0)
+		return r;
+	r = ask(ctx, EPH_VIRT_VERB_DETACH, (const char *const[]){ domain, source, number, NULL },
+		timeout_ms + DETACH_EXTRA_MS, &a);
+	return r < 0 ? r : eph_mark(ctx, "libvirt-detached");
 }
