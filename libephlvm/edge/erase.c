@@ -230,8 +230,8 @@ static int one_step(struct run *run, bool random)
 		oc->means = "write-zeroes";
 	}
 	if (!run->offload || random) {
-		oc->means = eph_writer_means(run->writer);
 		r = eph_writer_run(run->writer, random, at, bytes, &done);
+		oc->means = eph_writer_means(run->writer);
 	}
 	oc->point.done_bytes += done;
 	oc->written_bytes += done;
@@ -257,6 +257,23 @@ static int one_pass(struct run *run, bool random)
 	return r < 0 ? r : keep(run);
 }
 
+/*
+ * Stopped: what was written since the last checkpoint is kept as well, so that only it is left to do. The record
+ * stays that of the stop.
+ */
+static void keep_stopped(struct run *run)
+{
+	struct eph_error stopped = eph_error_take(run->ctx);
+	uint64_t kept_bytes = run->kept_bytes;
+
+	if (run->oc->point.done_bytes > kept_bytes && keep(run) < 0) {
+		run->oc->point.done_bytes = kept_bytes;
+		eph_warn(run->ctx, "what was written last is done again: %s",
+			 ephlvm_error_message(run->ctx));
+	}
+	eph_error_give(run->ctx, &stopped);
+}
+
 static int all_passes(struct run *run)
 {
 	struct eph_erase_point *point = &run->oc->point;
@@ -264,6 +281,8 @@ static int all_passes(struct run *run)
 
 	while (r == 0) {
 		r = one_pass(run, point->pass < run->oc->passes);
+		if (r == -ECANCELED)
+			keep_stopped(run);
 		if (r < 0 || point->pass == run->oc->passes)
 			return r;
 		point->pass++;
@@ -336,7 +355,7 @@ static int verify_full(struct run *run)
 			r = verify_range(run, at, (size_t)min_u64(BUFFER_BYTES, size - at));
 		if (r < 0)
 			return r;
-		eph_progress(run->ctx, "readback", run->rq->subject, at, size);
+		eph_progress(run->ctx, "readback", run->rq->subject, run->oc->verified_bytes, size);
 	}
 	return 0;
 }
@@ -462,6 +481,9 @@ static int discard_all(struct run *run)
 		point->done_bytes += bytes;
 		run->oc->written_bytes += bytes;
 		report(run);
+		r = eph_mark(run->ctx, "erase-discarded");
+		if (r < 0)
+			return r;
 	}
 	return flush(run);
 }
@@ -506,11 +528,15 @@ static int discard(struct run *run, bool *ret_erased)
 		if (r == 0)
 			return keep(run);
 	}
-	run->oc->point.done_bytes = 0;
+	/* Nothing is proven, so that a stop leaves nothing done. Where it failed is told. */
+	if (r == 0 || r == -EOPNOTSUPP || r == -EILSEQ || r == -ECANCELED)
+		run->oc->point.done_bytes = 0;
 	if (r == -EILSEQ)
 		eph_error_clear(&run->ctx->error);
 	if (r < 0 && r != -EOPNOTSUPP && r != -EILSEQ)
 		return r;
+	/* Write Zeroes may be the same deallocation within: a drive that fails one is not asked for the other. */
+	run->offload = r == -EOPNOTSUPP;
 	eph_info(run->ctx, "\"%s\": %s: zeroes are written", run->rq->subject,
 		 r == -EOPNOTSUPP ? "the drive has no discard" :
 		 there		  ? "the drive keeps bytes that it said to discard" :
@@ -560,7 +586,8 @@ static int set_idle_priority(struct ephlvm_ctx *ctx)
 		eph_debug(ctx, "no idle I/O priority: %s", strerror(errno));
 		return -1;
 	}
-	return before;
+	/* Older kernels (5.15) say "none" with a level, and do not take that back. */
+	return IOPRIO_PRIO_CLASS(before) == IOPRIO_CLASS_NONE ? 0 : before;
 }
 
 int eph_erase_run(struct ephlvm_ctx *ctx, const struct eph_erase_request *request,

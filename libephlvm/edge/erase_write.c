@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "util/cleanup.h"
@@ -27,10 +28,9 @@ struct slot {
 struct eph_writer {
 	int fd;
 	bool ring_ready, registered;
-	bool lost; /* the ring failed with writes under way: the buffer must outlive us */
 	struct io_uring ring;
 	struct slot slots[DEPTH];
-	unsigned int busy;
+	unsigned int busy, flying; /* flying: those of them that the kernel has */
 	char *buf; /* DEPTH parts; zeroes, unless random bytes are written */
 	bool dirty; /* not zeroes any more */
 };
@@ -92,15 +92,13 @@ void eph_writer_free(struct eph_writer *w)
 		return;
 	if (w->ring_ready)
 		io_uring_queue_exit(&w->ring);
-	/* Given up rather than handed to somebody else while a drive may still read it. */
-	if (!w->lost)
-		free(w->buf);
+	free(w->buf);
 	free(w);
 }
 
 const char *eph_writer_means(const struct eph_writer *w)
 {
-	return w->ring_ready && !w->lost ? "io_uring" : "pwrite";
+	return w->ring_ready ? "io_uring" : "pwrite";
 }
 
 static char *part(const struct eph_writer *w, unsigned int i)
@@ -198,22 +196,54 @@ static void complete(struct eph_writer *w, const struct io_uring_cqe *cqe, struc
 	w->busy--;
 }
 
-/* Hand over what is prepared, and wait for one to end. */
+/* Hand over what is prepared, and wait for one to end. -errno: the kernel takes no more. */
 static int turn(struct eph_writer *w, struct failure *failure)
 {
 	struct io_uring_cqe *cqe;
-	int r;
+	int r = io_uring_submit_and_wait(&w->ring, 1);
 
-	do
-		r = io_uring_submit_and_wait(&w->ring, 1);
-	while (r == -EINTR || r == -EAGAIN || r == -EBUSY);
-	if (r < 0)
+	if (r < 0 && r != -EINTR)
 		return r;
+	w->flying += r > 0 ? (unsigned int)r : 0;
 	while (io_uring_peek_cqe(&w->ring, &cqe) == 0) {
+		w->flying--;
 		complete(w, cqe, failure);
 		io_uring_cqe_seen(&w->ring, cqe);
 	}
 	return 0;
+}
+
+/*
+ * Give the ring up. What the kernel has is waited for, however it takes that; what it never saw goes with the
+ * ring. Returns the first byte that is not written, of those before @next.
+ */
+static uint64_t give_up_ring(struct eph_writer *w, uint64_t next)
+{
+	const struct timespec retry = { .tv_nsec = 1000000 };
+
+	for (; w->flying > 0; w->flying--) {
+		struct io_uring_cqe *cqe;
+		struct slot *slot;
+
+		/* It looks before it waits: this ends also where waiting itself fails each time. */
+		while (io_uring_wait_cqe(&w->ring, &cqe) < 0)
+			nanosleep(&retry, NULL);
+		slot = &w->slots[io_uring_cqe_get_data64(cqe)];
+		if (cqe->res > 0)
+			slot->done += (size_t)cqe->res;
+		io_uring_cqe_seen(&w->ring, cqe);
+	}
+	io_uring_queue_exit(&w->ring);
+	w->ring_ready = false;
+	w->busy = 0;
+	for (unsigned int i = 0; i < DEPTH; i++) {
+		const struct slot *slot = &w->slots[i];
+
+		if (slot->busy && slot->done < slot->bytes && slot->offset + slot->done < next)
+			next = slot->offset + slot->done;
+		w->slots[i].busy = false;
+	}
+	return next;
 }
 
 /* Give each free slot its next part. */
@@ -253,9 +283,10 @@ static int run_ring(struct eph_writer *w, bool random, uint64_t offset, uint64_t
 			break;
 		r = turn(w, &failure);
 		if (r < 0) {
-			/* The ring itself: nothing is known of what is under way. */
-			w->lost = true;
-			return r;
+			/* Without it from there on: a failure already seen is met again. */
+			next = give_up_ring(w, failure.error ? failure.offset : next);
+			*done = next - offset;
+			return 0;
 		}
 	}
 	*done = failure.error ? failure.offset - offset : bytes;
@@ -265,11 +296,15 @@ static int run_ring(struct eph_writer *w, bool random, uint64_t offset, uint64_t
 int eph_writer_run(struct eph_writer *w, bool random, uint64_t offset, uint64_t bytes,
 		   uint64_t *ret_done)
 {
+	int r = 0;
+
 	*ret_done = 0;
-	if (w->lost)
-		return -EIO;
 	if (!random)
 		make_zero(w);
-	return w->ring_ready ? run_ring(w, random, offset, bytes, ret_done) :
-			       run_plain(w, random, offset, bytes, ret_done);
+	if (w->ring_ready)
+		r = run_ring(w, random, offset, bytes, ret_done);
+	/* No ring, or none any more. */
+	if (r == 0 && !w->ring_ready)
+		r = run_plain(w, random, offset, bytes, ret_done);
+	return r;
 }

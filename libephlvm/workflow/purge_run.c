@@ -19,7 +19,7 @@
 
 /* Erased volumes are removed together, but none is kept long: their space is wanted. */
 #define BATCH_MAX ((size_t)32)
-#define BATCH_MS 10000
+#define BATCH_MS 30000
 /* What libvirt said is believed so long. */
 #define USES_MS 10000
 #define LOOK_MS 200

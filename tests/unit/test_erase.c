@@ -13,8 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <linux/fs.h>
+#include <linux/ioprio.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
 #include <time.h>
 #include <unistd.h>
@@ -36,8 +38,15 @@ static struct {
 	int pread_errno;
 	bool lie; /* acknowledge and do nothing */
 	unsigned int drop_every; /* acknowledge every so manieth write and do nothing; 0: none */
+	unsigned int submit_fail_at; /* from this call on the kernel takes no more; 0: never */
+	int submit_error; /* what it says then */
+	unsigned int submit_eintr_every; /* every so manieth is interrupted; 0: none */
+	unsigned int submits, submitted; /* calls; writes that the kernel took */
+	int ioprio_before, ioprio_set[4];
+	unsigned int ioprio_sets;
 	int ring_error, register_error; /* what setting up a ring answers; 0: the real thing */
 	enum { NO_DISCARD, DISCARDS, KEEPS, KEEPS_LAST, DISCARD_FAILS } discard;
+	uint64_t discard_fail_at; /* only from this offset on */
 	int64_t clock_ms; /* what the clock says; negative: the real one */
 	int64_t step_ms; /* that each offloaded step takes on it */
 	int64_t slept_ms;
@@ -63,6 +72,49 @@ int __wrap_ioctl(int fd, unsigned long request, uint64_t *range);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *ts);
 int __wrap_nanosleep(const struct timespec *ts, struct timespec *rest);
 
+int __real_io_uring_submit_and_wait(struct io_uring *ring, unsigned int n);
+void __real_io_uring_queue_exit(struct io_uring *ring);
+int __wrap_io_uring_submit_and_wait(struct io_uring *ring, unsigned int n);
+void __wrap_io_uring_queue_exit(struct io_uring *ring);
+long __wrap_syscall(long number, long a, long b, long c);
+
+/* Before it fails, it does not wait: writes are under way when it does. */
+int __wrap_io_uring_submit_and_wait(struct io_uring *ring, unsigned int n)
+{
+	int r;
+
+	fake.submits++;
+	if (fake.submit_fail_at && fake.submits >= fake.submit_fail_at)
+		return fake.submit_error;
+	if (fake.submit_eintr_every && fake.submits % fake.submit_eintr_every == 0)
+		return -EINTR;
+	r = __real_io_uring_submit_and_wait(ring, fake.submit_fail_at ? 0 : n);
+	if (r > 0)
+		fake.submitted += (unsigned int)r;
+	return r;
+}
+
+/* All that the kernel took has ended, and was looked at. */
+void __wrap_io_uring_queue_exit(struct io_uring *ring)
+{
+	assert_int_equal(*ring->cq.khead, fake.submitted);
+	fake.submitted = 0;
+	__real_io_uring_queue_exit(ring);
+}
+
+/* Only I/O priorities come here. */
+long __wrap_syscall(long number, long a, long b, long c)
+{
+	assert_int_equal(a, IOPRIO_WHO_PROCESS);
+	assert_int_equal(b, 0);
+	if (number == SYS_ioprio_get)
+		return fake.ioprio_before;
+	assert_int_equal(number, SYS_ioprio_set);
+	assert_true(fake.ioprio_sets < 4);
+	fake.ioprio_set[fake.ioprio_sets++] = (int)c;
+	return 0;
+}
+
 int __wrap_io_uring_queue_init(unsigned int entries, struct io_uring *ring, unsigned int flags)
 {
 	return fake.ring_error ? fake.ring_error : __real_io_uring_queue_init(entries, ring, flags);
@@ -80,7 +132,8 @@ int __wrap_ioctl(int fd, unsigned long request, uint64_t *range)
 	const int punch = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
 
 	assert_true(request == BLKDISCARD);
-	if (fake.discard == NO_DISCARD || fake.discard == DISCARD_FAILS) {
+	if (fake.discard == NO_DISCARD ||
+	    (fake.discard == DISCARD_FAILS && range[0] >= fake.discard_fail_at)) {
 		errno = fake.discard == NO_DISCARD ? EOPNOTSUPP : EIO;
 		return -1;
 	}
@@ -335,6 +388,23 @@ static void drive_that_lies_is_caught(void **state)
 	assert_true(f->outcome.verified_bytes == 0);
 }
 
+/* Start and end are always looked at: what is not a multiple of something is lost there. */
+static void a_sample_sees_both_ends(void **state)
+{
+	static const uint64_t places[] = { 0, 4095, SIZE - 1, SIZE - 4096 };
+	struct fixture *f = *state;
+
+	fake.lie = true;
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		assert_int_equal(__real_fallocate64(f->fd,
+						    FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
+						    (off_t)SIZE),
+				 0);
+		assert_int_equal(__real_pwrite64(f->fd, "x", 1, (off_t)places[i]), 1);
+		assert_int_equal(run(f), -EILSEQ);
+	}
+}
+
 static void full_read_back_finds_one_byte(void **state)
 {
 	struct fixture *f = *state;
@@ -421,7 +491,7 @@ static bool ring_to_be_had(void)
 	bool had = __real_io_uring_queue_init(4, &ring, 0) == 0;
 
 	if (had)
-		io_uring_queue_exit(&ring);
+		__real_io_uring_queue_exit(&ring);
 	return had;
 }
 
@@ -478,6 +548,52 @@ static void failing_ring_keeps_its_offset(void **state)
 	f->request.from = f->outcome.point;
 	assert_int_equal(run(f), 0);
 	assert_true(all_zero(f->fd));
+}
+
+/* The ring itself fails with writes under way: they are waited for, and the rest is written without it. */
+static void ring_that_fails_is_gone_on_without(void **state)
+{
+	static const int errors[] = { -ENOMEM, -EAGAIN };
+	struct fixture *f = *state;
+
+	fake.fallocate_errno = EOPNOTSUPP;
+	if (!ring_to_be_had())
+		skip();
+	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+		for (uint64_t at = 0; at < SIZE; at += 1 << 20)
+			assert_int_equal(__real_pwrite64(f->fd, "x", 1, (off_t)at), 1);
+		fake.ring_error = 0;
+		fake.submits = 0;
+		fake.submit_fail_at = i ? 20 : 1; /* nothing under way; something */
+		fake.submit_error = errors[i];
+		assert_int_equal(run(f), 0);
+		assert_true(all_zero(f->fd));
+		assert_string_equal(f->outcome.means, "pwrite");
+		assert_true(f->outcome.written_bytes == SIZE);
+		assert_int_equal(fake.submits, fake.submit_fail_at); /* not asked again */
+	}
+	/* And a device that fails as well is met where it fails. */
+	fake.submits = 0;
+	fake.submit_fail_at = 2;
+	fake.pwrite_errno = EIO;
+	fake.pwrite_fail_at = 190 << 20;
+	assert_int_equal(run(f), -EIO);
+	assert_true(f->outcome.point.done_bytes == 190 << 20);
+}
+
+/* A signal that comes while it waits is no failure. */
+static void ring_goes_on_after_a_signal(void **state)
+{
+	struct fixture *f = *state;
+
+	fake.fallocate_errno = EOPNOTSUPP;
+	if (!ring_to_be_had())
+		skip();
+	fake.ring_error = 0;
+	fake.submit_eintr_every = 3;
+	assert_int_equal(run(f), 0);
+	assert_true(all_zero(f->fd));
+	assert_string_equal(f->outcome.means, "io_uring");
 }
 
 /* --- passes, resuming, checkpoints --- */
@@ -637,6 +753,64 @@ static void a_checkpoint_that_says_stop_stops(void **state)
 	assert_int_equal(kept->n, 0);
 }
 
+static void a_stop_keeps_what_is_written(void **state)
+{
+	struct fixture *f = *state;
+	struct kept *kept = keep_into(f);
+	int steps = 2;
+
+	ephlvm_ctx_set_cancel(f->ctx, cancel_now, &steps);
+	assert_int_equal(run(f), -ECANCELED);
+	assert_int_equal(kept->n, 1);
+	assert_true(kept->points[0].done_bytes == 128 << 20);
+	assert_int_equal(kept->fsyncs[0], 1);
+	/* Gone on with from there, and not from an earlier one. */
+	ephlvm_ctx_set_cancel(f->ctx, NULL, NULL);
+	f->request.from = f->outcome.point;
+	assert_int_equal(run(f), 0);
+	assert_true(f->outcome.written_bytes == SIZE - (128 << 20));
+	assert_true(all_zero(f->fd));
+}
+
+static void a_stop_that_cannot_be_kept_is_a_stop(void **state)
+{
+	struct fixture *f = *state;
+	struct kept *kept = keep_into(f);
+	int steps = 2;
+
+	/* Not flushed: nothing of it counts. */
+	fake.fsync_errno = EIO;
+	ephlvm_ctx_set_cancel(f->ctx, cancel_now, &steps);
+	assert_int_equal(run(f), -ECANCELED);
+	assert_int_equal(ephlvm_error_kind(f->ctx), EPHLVM_ERROR_CANCELLED);
+	assert_int_equal(kept->n, 0);
+	assert_true(f->outcome.point.done_bytes == 0);
+}
+
+static void idle_priority_is_given_back(void **state)
+{
+	/* What the kernel says, and what it takes: "none" with a level is refused. */
+	static const int cases[][2] = {
+		{ IOPRIO_PRIO_VALUE(IOPRIO_CLASS_BE, 2), IOPRIO_PRIO_VALUE(IOPRIO_CLASS_BE, 2) },
+		{ IOPRIO_PRIO_VALUE(IOPRIO_CLASS_NONE, 4), 0 },
+	};
+	struct fixture *f = *state;
+
+	assert_int_equal(run(f), 0);
+	assert_int_equal(fake.ioprio_sets, 0);
+	f->request.idle = true;
+	for (size_t i = 0; i < 2; i++) {
+		fake.ioprio_sets = 0;
+		fake.ioprio_before = cases[i][0];
+		/* On failure, too. */
+		fake.fsync_errno = i ? EIO : 0;
+		assert_int_equal(run(f), i ? -EIO : 0);
+		assert_int_equal(fake.ioprio_sets, 2);
+		assert_int_equal(fake.ioprio_set[0], IOPRIO_PRIO_VALUE(IOPRIO_CLASS_IDLE, 0));
+		assert_int_equal(fake.ioprio_set[1], cases[i][1]);
+	}
+}
+
 static void a_rate_is_kept(void **state)
 {
 	struct fixture *f = *state;
@@ -698,17 +872,39 @@ static void discard_that_is_not_one_is_followed_by_zeroes(void **state)
 		fake.discard = cases[i].discard;
 		assert_int_equal(run(f), 0);
 		assert_true(all_zero(f->fd));
-		assert_string_equal(f->outcome.means, "write-zeroes");
+		/* One that kept bytes is not asked for another offload. */
+		assert_string_equal(f->outcome.means,
+				    cases[i].discard == NO_DISCARD ? "write-zeroes" : "pwrite");
 		assert_true(f->outcome.point.done_bytes == SIZE);
 		assert_int_equal(ephlvm_error_kind(f->ctx), EPHLVM_ERROR_NONE);
 	}
-	fake.discard = DISCARD_FAILS;
-	assert_int_equal(run(f), -EIO);
 	/* A drive that takes nothing in is caught whatever it says of discards. */
 	assert_int_equal(__real_pwrite64(f->fd, "x", 1, 0), 1);
 	fake.discard = KEEPS;
 	fake.lie = true;
 	assert_int_equal(run(f), -EILSEQ);
+}
+
+static void failing_discard_keeps_its_offset(void **state)
+{
+	struct fixture *f = *state;
+	struct kept *kept = keep_into(f);
+	int steps = 1;
+
+	f->request.method = EPH_ERASE_DISCARD;
+	f->request.size_bytes = UINT64_C(5) << 29;
+	assert_int_equal(ftruncate(f->fd, (off_t)f->request.size_bytes), 0);
+	fake.discard = DISCARD_FAILS;
+	fake.discard_fail_at = UINT64_C(1) << 30;
+	assert_int_equal(run(f), -EIO);
+	assert_true(f->outcome.point.done_bytes == UINT64_C(1) << 30);
+	assert_non_null(strstr(ephlvm_error_message(f->ctx), "at byte 1073741824"));
+	/* Stopped: nothing of it is proven, so nothing is done. */
+	fake.discard = DISCARDS;
+	ephlvm_ctx_set_cancel(f->ctx, cancel_now, &steps);
+	assert_int_equal(run(f), -ECANCELED);
+	assert_true(f->outcome.point.done_bytes == 0);
+	assert_int_equal(kept->n, 0);
 }
 
 static void drive_that_drops_every_nth_write_is_caught(void **state)
@@ -741,6 +937,7 @@ int main(void)
 		TEST(failing_flush_is_an_error),
 		TEST(failing_read_back_is_an_error),
 		TEST(drive_that_lies_is_caught),
+		TEST(a_sample_sees_both_ends),
 		TEST(full_read_back_finds_one_byte),
 		TEST(resume_starts_where_it_stood_and_verifies_all),
 		TEST(cancel_stops_between_steps),
@@ -749,6 +946,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(ring_erases_every_byte, setup, teardown),
 		cmocka_unit_test_setup_teardown(no_ring_means_plain_writes, setup, teardown),
 		cmocka_unit_test_setup_teardown(failing_ring_keeps_its_offset, setup, teardown),
+		TEST(ring_that_fails_is_gone_on_without),
+		TEST(ring_goes_on_after_a_signal),
 		cmocka_unit_test_setup_teardown(shred_writes_other_bytes_each_time_and_zeroes_last,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(resume_leaves_alone_what_is_done, setup, teardown),
@@ -756,8 +955,12 @@ int main(void)
 		cmocka_unit_test_setup_teardown(checkpoints_come_by_time, setup, teardown),
 		cmocka_unit_test_setup_teardown(checkpoints_come_by_bytes, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_checkpoint_that_says_stop_stops, setup, teardown),
+		TEST(a_stop_keeps_what_is_written),
+		TEST(a_stop_that_cannot_be_kept_is_a_stop),
+		TEST(idle_priority_is_given_back),
 		cmocka_unit_test_setup_teardown(a_rate_is_kept, setup, teardown),
 		cmocka_unit_test_setup_teardown(discard_is_proven, setup, teardown),
+		TEST(failing_discard_keeps_its_offset),
 		cmocka_unit_test_setup_teardown(discard_that_is_not_one_is_followed_by_zeroes,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(drive_that_drops_every_nth_write_is_caught, setup,

@@ -8,7 +8,11 @@ small_flavors
 VG=ephlvm
 
 # written DEVICE: bytes that it has written since boot, Write Zeroes included.
-written() { awk '{ printf "%d\n", $7 * 512 }' "/sys/class/block/$(basename "$1")/stat"; }
+written() {
+	local field
+	read -r -a field <"/sys/class/block/$(basename "$1")/stat"
+	echo $((field[6] * 512)) # not by awk, whose numbers end at 2^31 in some
+}
 # config KEYS: what stands in "defaults" of the configuration, beside the small flavors.
 config() { sed -i "s|^{\(\"defaults\": {.*}, \)\?\"flavors\"|{${1:+\"defaults\": {$1\}, }\"flavors\"|" /etc/ephlvm/ephlvm.json; }
 receipts_of() { ephlvm receipts "$1" --json | tr -d '\n '; }
