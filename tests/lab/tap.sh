@@ -4,6 +4,9 @@
 # A case file defines functions test_*; run_tests runs them in the order of the file, each in a
 # shell of its own with set -e, and prints "ok NAME" or "not ok NAME" with what it printed; last
 # "end of case", without which tests/lab/suite counts a failure.
+#
+# Functions test_more_* stand alone, between the others: all of them are soak's (EPHLVM_LAB_ALL=1), and each run of
+# the lab takes MORE of them (2), by EPHLVM_SEED.
 
 set -u
 out='' err=''
@@ -110,10 +113,14 @@ small_flavors() {
 }
 
 run_tests() {
-	local name names log start status
+	local name names more chosen log start status
 	log=$(mktemp)
 	mapfile -t names < <(grep -oE '^test_[a-z0-9_]+' "$0")
+	mapfile -t more < <(printf '%s\n' "${names[@]}" | grep '^test_more_')
+	chosen=''
+	[ ${#more[@]} = 0 ] || chosen=$(sample "${MORE:-2}" "${more[@]}")
 	for name in "${names[@]}"; do
+		case $name in test_more_*) grep -qx "$name" <<<"$chosen" || [ -n "${EPHLVM_LAB_TESTS:-}" ] || continue ;; esac
 		# For work on one test; what it builds on must be named too.
 		[[ $name =~ ${EPHLVM_LAB_TESTS:-.} ]] || continue
 		start=$SECONDS

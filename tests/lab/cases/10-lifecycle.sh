@@ -5,6 +5,7 @@
 # shellcheck source=tests/lab/tap.sh
 . "$(dirname "$0")/../tap.sh"
 small_flavors
+MORE=3
 VG=eph-pool # a hyphen: device-mapper doubles it
 
 json() { # FIELD of the first volume in $out
@@ -121,7 +122,7 @@ test_list_and_show_answer_in_json() {
 	lacks "$out" '"instance"'
 }
 
-test_guest_content_survives_create_and_activate() {
+test_more_guest_content_survives_create_and_activate() {
 	dev=/dev/$VG/$(uuid 1)_disk.eph0
 	sgdisk -n 1:2048:100000 "$dev" >/dev/null
 	dd if=/dev/urandom of="$dev" bs=1M seek=20 count=4 conv=notrunc,fsync status=none
@@ -136,7 +137,7 @@ test_guest_content_survives_create_and_activate() {
 	same "$(sha256sum <"$dev")" "$sum"
 }
 
-test_file_systems() {
+test_more_file_systems() {
 	local n=20 fs
 	for fs in ext4 vfat xfs ntfs; do
 		n=$((n + 1))
@@ -157,7 +158,7 @@ test_file_systems() {
 	same "$(ephlvm list --noheadings | wc -l)" 1
 }
 
-test_sizes_are_rounded_up_and_said() {
+test_more_sizes_are_rounded_up_and_said() {
 	expect 0 ephlvm create "$(uuid 3)" --flavor t.tiny --size $(((64 << 20) + 1))
 	holds "$err" "rounded up"
 	same "$(blockdev --getsize64 "$out")" $((68 << 20))
@@ -166,7 +167,7 @@ test_sizes_are_rounded_up_and_said() {
 }
 
 # actions of a real run with --json, and the dry run before it, are the same list.
-test_dry_run_equals_the_real_run() {
+test_more_dry_run_equals_the_real_run() {
 	local verb plan
 	actions() { printf '%s' "$out" | tr -d ' \n' | sed 's/.*"actions":\(\[[^]]*\]\).*/\1/'; }
 	for verb in "create $(uuid 33) --flavor t.tiny" "delete --yes --wait $(uuid 33)" \
@@ -206,7 +207,7 @@ test_no_space_names_both_sizes() {
 	same "$(vgs --noheadings -o seqno $VG)" "$seqno"
 }
 
-test_exactly_the_free_space_fits() {
+test_more_exactly_the_free_space_fits() {
 	free=$(vgs --noheadings --nosuffix --units b -o vg_free $VG | xargs)
 	expect 5 ephlvm create "$(uuid 4)" --flavor t.tiny --fs none --size $((free + 1))
 	expect 0 ephlvm create "$(uuid 4)" --flavor t.tiny --fs none --size "$free"
@@ -236,7 +237,7 @@ test_open_volume_is_refused() {
 	same "$(trash_of "$(uuid 1)" | wc -l)" 0
 }
 
-test_one_open_among_several_stops_all() {
+test_more_one_open_among_several_stops_all() {
 	# A second disk of the instance, with the tags that a later version would give it.
 	lvcreate -qq -y -an -Zn -Wn -L 64M -n "$(uuid 1)_disk.eph1" --addtag ephlvm --addtag ephlvm.v=1 \
 		--addtag "ephlvm.instance=$(uuid 1)" --addtag ephlvm.disk=eph1 --addtag ephlvm.flavor=t.tiny \
@@ -316,7 +317,7 @@ test_former_bytes_of_a_plain_lv_are_not_shown() {
 	expect 0 ephlvm delete --yes --wait "$(uuid 6)"
 }
 
-test_signatures_in_the_extents() {
+test_more_signatures_in_the_extents() {
 	local kind
 	for kind in gpt ext4 luks lvm xfs; do
 		lvcreate -qq -y -Wn -Zn -L 256M -n plain $VG
@@ -336,7 +337,7 @@ test_signatures_in_the_extents() {
 	done
 }
 
-test_two_creates_of_one_name_make_one_volume() {
+test_more_two_creates_of_one_name_make_one_volume() {
 	ephlvm create "$(uuid 8)" --flavor t.small >/run/a 2>&1 &
 	ephlvm create "$(uuid 8)" --flavor t.small >/run/b 2>&1 &
 	wait
@@ -347,7 +348,7 @@ test_two_creates_of_one_name_make_one_volume() {
 }
 
 # Every step is killed in the unit tier, on a model of LVM; here a sample on the real one.
-test_killed_create_converges() {
+test_more_killed_create_converges() {
 	local step n=40
 	for step in $(sample 3 lvcreate lvcreate-flush erase-open erase-write erase-flush erase-readback format ready ready-flush); do
 		n=$((n + 1))
@@ -363,7 +364,7 @@ test_killed_create_converges() {
 	same "$(ephlvm list --noheadings | wc -l)" 0
 }
 
-test_killed_create_is_settled_by_others_only_when_dead() {
+test_more_killed_create_is_settled_by_others_only_when_dead() {
 	# While its lock is held it is a create in progress: activate and purge leave it alone.
 	EPHLVM_STOP_AT=format ephlvm create "$(uuid 50)" --flavor t.tiny >/dev/null 2>&1 || true
 	same "$(ephlvm list --noheadings -o state --instance "$(uuid 50)" | xargs)" new
@@ -379,7 +380,7 @@ test_killed_create_is_settled_by_others_only_when_dead() {
 	expect 0 ephlvm purge
 }
 
-test_killed_delete_and_purge_converge() {
+test_more_killed_delete_and_purge_converge() {
 	local step n=60 tokens=()
 	for step in $(sample 2 deactivate rename flush); do
 		n=$((n + 1))
@@ -410,7 +411,7 @@ test_killed_delete_and_purge_converge() {
 	same "$(found /dev/nvme0n1 "${tokens[@]}")" 0
 }
 
-test_failed_steps_leave_nothing() {
+test_more_failed_steps_leave_nothing() {
 	local step
 	for step in $(sample 3 lvcreate erase-open erase-write erase-flush erase-readback format ready ready-flush); do
 		expect 7 env EPHLVM_FAIL_AT="$step" ephlvm create "$(uuid 80)" --flavor t.tiny
@@ -420,7 +421,7 @@ test_failed_steps_leave_nothing() {
 	ephlvm purge
 }
 
-test_damaged_tags_are_not_touched() {
+test_more_damaged_tags_are_not_touched() {
 	expect 0 ephlvm create "$(uuid 9)" --flavor t.tiny
 	lvchange -qq --addtag ephlvm.state=trash $VG/"$(uuid 9)_disk.eph0"
 	expect 0 ephlvm list --noheadings -o state --instance "$(uuid 9)"

@@ -5,6 +5,7 @@
 # shellcheck source=tests/lab/tap.sh
 . "$(dirname "$0")/../tap.sh"
 small_flavors
+MORE=4
 VG=ephlvm
 
 # written DEVICE: bytes that it has written since boot, Write Zeroes included.
@@ -35,7 +36,7 @@ test_clean_space_needs_no_erase() {
 	expect 0 ephlvm delete --yes --wait "$(uuid 1)"
 }
 
-test_what_others_did_makes_it_dirty() {
+test_more_what_others_did_makes_it_dirty() {
 	t=$(token)
 	lvcreate -qq -y -L 128M -n plain $VG
 	plant /dev/$VG/plain "$t"
@@ -51,7 +52,7 @@ test_what_others_did_makes_it_dirty() {
 	expect 0 ephlvm delete --yes --wait "$(uuid 1)"
 }
 
-test_restore_gives_it_back() {
+test_more_restore_gives_it_back() {
 	expect 0 ephlvm create "$(uuid 2)" --flavor t.tiny
 	dd if=/dev/urandom of="$out" bs=1M count=64 oflag=direct status=none
 	sum=$(sha256sum <"$out")
@@ -82,7 +83,7 @@ test_restore_gives_it_back() {
 	same "$(ephlvm list --noheadings | wc -l)" 0
 }
 
-test_half_made_is_not_restored() {
+test_more_half_made_is_not_restored() {
 	EPHLVM_STOP_AT=format ephlvm create "$(uuid 4)" --flavor t.tiny >/dev/null 2>&1 || true
 	expect 0 ephlvm activate --all
 	same "$(ephlvm list --noheadings -o state --instance "$(uuid 4)" | xargs)" trash
@@ -91,7 +92,7 @@ test_half_made_is_not_restored() {
 	expect 0 ephlvm purge
 }
 
-test_hold_keeps_it() {
+test_more_hold_keeps_it() {
 	expect 0 ephlvm create "$(uuid 5)" --flavor t.tiny
 	expect 0 ephlvm hold "$(uuid 5)"
 	expect 0 ephlvm delete --yes "$(uuid 5)"
@@ -144,7 +145,7 @@ test_killed_erase_is_resumed() {
 	holds "$(receipts_of "$(uuid 6)")" '"resumed_bytes":'"$at"
 }
 
-test_signal_leaves_a_resumable_state() {
+test_more_signal_leaves_a_resumable_state() {
 	expect 0 ephlvm create "$(uuid 7)" --flavor t.large --fs none
 	expect 0 ephlvm delete --yes "$(uuid 7)"
 	ephlvm purge --rate 40M >/run/purge.log 2>&1 &
@@ -162,7 +163,7 @@ test_signal_leaves_a_resumable_state() {
 	same "$(ephlvm list --noheadings | wc -l)" 0
 }
 
-test_receipts_tell_and_chain() {
+test_more_receipts_tell_and_chain() {
 	expect 0 ephlvm create "$(uuid 8)" --flavor t.tiny
 	expect 0 ephlvm delete --yes "$(uuid 8)"
 	lv_uuid=$(lvs --noheadings -o lv_uuid "$VG/$(trash_of "$(uuid 8)")" | xargs)
@@ -183,7 +184,7 @@ test_receipts_tell_and_chain() {
 	expect 0 ephlvm receipts
 }
 
-test_no_receipt_no_removal() {
+test_more_no_receipt_no_removal() {
 	expect 0 ephlvm create "$(uuid 9)" --flavor t.tiny
 	expect 0 ephlvm delete --yes "$(uuid 9)"
 	mount --bind /var/lib/ephlvm/receipts /var/lib/ephlvm/receipts
@@ -198,7 +199,7 @@ test_no_receipt_no_removal() {
 	same "$(ephlvm list --noheadings | wc -l)" 0
 }
 
-test_methods() {
+test_more_methods() {
 	local method
 	for method in discard shred zero; do
 		expect 0 ephlvm create "$(uuid 10)" --flavor t.tiny
@@ -226,7 +227,7 @@ test_methods() {
 	expect 0 ephlvm delete --yes --wait "$(uuid 11)"
 }
 
-test_several_are_removed_in_one_call() {
+test_more_several_are_removed_in_one_call() {
 	local n
 	for n in 21 22 23 24; do expect 0 ephlvm create "$(uuid $n)" --flavor t.tiny --fs none; done
 	for n in 21 22 23 24; do expect 0 ephlvm delete --yes "$(uuid $n)"; done
@@ -238,7 +239,7 @@ test_several_are_removed_in_one_call() {
 	same "$(($(vgs --noheadings -o seqno $VG) - seqno))" 5
 }
 
-test_one_open_does_not_keep_the_others() {
+test_more_one_open_does_not_keep_the_others() {
 	local n
 	for n in 21 22 23; do expect 0 ephlvm create "$(uuid $n)" --flavor t.tiny --fs none; done
 	for n in 21 22 23; do expect 0 ephlvm delete --yes "$(uuid $n)"; done
@@ -301,7 +302,7 @@ test_drive_that_drops_writes() {
 	wipefs -qa /dev/nvme1n1
 }
 
-test_two_drives_at_once() {
+test_more_two_drives_at_once() {
 	local one two n
 	expect 0 ephlvm pool init --yes --pool second --vg second /dev/nvme1n1
 	for n in 1 2; do
