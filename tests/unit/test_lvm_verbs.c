@@ -512,6 +512,19 @@ static void takes_words_for_what_they_mean(void **state)
 }
 
 /* A warning does not make a success a failure, whatever it says. */
+/* LVM fails where there is nothing to change (exit 5); any other failure is one. */
+static void auto_activation_that_is_off_already_is_no_failure(void **state)
+{
+	struct place *p = *state;
+
+	FAKE_LVM_EXPECT(p->fake, .status = 5,
+			.err = "  Volume group autoactivation is already no.\n");
+	assert_int_equal(no_autoactivation(p), 0);
+	assert_int_equal(ephlvm_error_kind(p->ctx), EPHLVM_ERROR_NONE);
+	FAKE_LVM_EXPECT(p->fake, .status = 5, .err = "  Volume group \"fast\" is exported\n");
+	assert_int_equal(no_autoactivation(p), -EIO);
+}
+
 static void believes_the_status_before_the_words(void **state)
 {
 	struct place *p = *state;
@@ -785,6 +798,7 @@ int main(void)
 		TEST(refuses_words_that_lvm_could_read_otherwise),
 		TEST(takes_words_for_what_they_mean),
 		TEST(believes_the_status_before_the_words),
+		TEST(auto_activation_that_is_off_already_is_no_failure),
 		TEST(names_the_lv_that_it_is_about),
 		TEST(does_not_believe_an_end_at_the_deadline),
 		TEST(keeps_an_earlier_record),
