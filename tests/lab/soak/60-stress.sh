@@ -1,12 +1,11 @@
 #!/usr/bin/env bash
 # Sixteen processes create, delete and purge on one pool, while list runs in a loop.
-# lab: --disk-size 3G --timeout 1500
+# lab: --disk-size 3G --timeout 20000
 # shellcheck source=tests/lab/tap.sh
 . "$(dirname "$0")/../tap.sh"
 small_flavors
 WORKERS=16
-ROUNDS=3
-[ "${EPHLVM_LAB_ALL:-}" = 1 ] && ROUNDS=50
+ROUNDS=${EPHLVM_ROUNDS:-50}
 
 # said FILE COMMAND...: run it; a failure is written to FILE. A lock that another holds (4) is no failure of
 # purge, which others run too.
