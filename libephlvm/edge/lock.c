@@ -26,6 +26,8 @@
 struct eph_lock {
 	int dir_fd, fd;
 	char name[NAME_SIZE];
+	int how; /* LOCK_EX or LOCK_SH */
+	bool stays; /* its file is not removed: others may share it */
 };
 
 static const char *lock_dir(void)
@@ -182,7 +184,7 @@ static int try_once(struct ephlvm_ctx *ctx, struct eph_lock *lock)
 		if (r < 0)
 			return r;
 		do
-			r = flock(lock->fd, LOCK_EX | LOCK_NB);
+			r = flock(lock->fd, lock->how | LOCK_NB);
 		while (r < 0 && errno == EINTR);
 		if (r < 0 && errno == EWOULDBLOCK)
 			return -EWOULDBLOCK;
@@ -239,16 +241,45 @@ static int wait_for(struct ephlvm_ctx *ctx, struct eph_lock *lock, const char *i
 	}
 }
 
+static struct eph_lock *lock_new(void)
+{
+	struct eph_lock *lock = calloc(1, sizeof(*lock));
+
+	if (!lock)
+		return NULL;
+	lock->dir_fd = lock->fd = -1;
+	lock->how = LOCK_EX;
+	return lock;
+}
+
+int eph_lock_take_turn(struct ephlvm_ctx *ctx, bool change, unsigned int timeout_ms,
+		       struct eph_lock **ret_lock)
+{
+	__attribute__((cleanup(lock_freep))) struct eph_lock *lock = lock_new();
+	int r;
+
+	if (!lock)
+		return eph_fail_oom(ctx);
+	snprintf(lock->name, sizeof(lock->name), "lvm");
+	lock->how = change ? LOCK_EX : LOCK_SH;
+	lock->stays = true;
+	r = eph_folder_open(ctx, lock_dir(), "locks", &lock->dir_fd);
+	if (r == 0)
+		r = wait_for(ctx, lock, "lvm", timeout_ms);
+	if (r < 0)
+		return r;
+	*ret_lock = eph_steal(lock);
+	return 0;
+}
+
 int eph_lock_take(struct ephlvm_ctx *ctx, enum eph_lock_kind kind, const char *id,
 		  unsigned int timeout_ms, struct eph_lock **ret_lock)
 {
-	__attribute__((cleanup(lock_freep))) struct eph_lock *lock = NULL;
+	__attribute__((cleanup(lock_freep))) struct eph_lock *lock = lock_new();
 	int r;
 
-	lock = calloc(1, sizeof(*lock));
 	if (!lock)
 		return eph_fail_oom(ctx);
-	lock->dir_fd = lock->fd = -1;
 	r = lock_name(ctx, kind, id, lock->name);
 	if (r < 0)
 		return r;
@@ -267,7 +298,7 @@ void eph_lock_release(struct eph_lock *lock)
 	if (!lock)
 		return;
 	/* Only our own file: a name that shows another one is somebody else's lock by now. */
-	if (same_file(lock))
+	if (!lock->stays && same_file(lock))
 		unlinkat(lock->dir_fd, lock->name, 0);
 	lock_free(lock);
 }

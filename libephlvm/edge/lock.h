@@ -31,6 +31,14 @@ struct eph_lock;
 int eph_lock_take(struct ephlvm_ctx *ctx, enum eph_lock_kind kind, const char *id,
 		  unsigned int timeout_ms, struct eph_lock **ret_lock);
 
+/*
+ * Take one's turn before a command of LVM that takes LVM's locks: readers together, a change alone. Without it many
+ * of our processes would start LVM again and again only to see that its lock is held. It is no lock that anything
+ * relies on. As eph_lock_take(); the last of all.
+ */
+int eph_lock_take_turn(struct ephlvm_ctx *ctx, bool change, unsigned int timeout_ms,
+		       struct eph_lock **ret_lock);
+
 /* Remove the file while the lock is held, then unlock. Takes NULL. */
 void eph_lock_release(struct eph_lock *lock);
 

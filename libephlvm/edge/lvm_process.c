@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "edge/conffile.h"
+#include "edge/lock.h"
 #include "edge/lvm_pv.h"
 #include "util/cleanup.h"
 #include "util/spawn.h"
@@ -98,14 +99,39 @@ static int run(struct ephlvm_ctx *ctx, const char *path, const struct eph_lvm_ca
 	return r < 0 ? fail_run(ctx, path, r) : 0;
 }
 
+/* List does not wait for anybody: it asks LVM to take no lock. */
+static bool takes_locks(const struct eph_lvm_call *call)
+{
+	for (size_t i = 0; call->argv[i]; i++)
+		if (strcmp(call->argv[i], "--nolocking") == 0)
+			return false;
+	return true;
+}
+
+static int take_turn(struct ephlvm_ctx *ctx, const struct eph_lvm_call *call,
+		     struct eph_lock **ret_turn)
+{
+	const struct eph_config *config;
+	int r;
+
+	if (!takes_locks(call))
+		return 0;
+	r = eph_config_get(ctx, &config);
+	return r < 0 ? r :
+		       eph_lock_take_turn(ctx, call->mutating, config->lock_timeout_ms, ret_turn);
+}
+
 static int process_call(struct ephlvm_ctx *ctx, struct eph_lvm_backend *backend,
 			const struct eph_lvm_call *call, struct eph_lvm_result *ret_result)
 {
 	struct process_backend *process = (struct process_backend *)backend;
 	_cleanup_spawn_result_ struct eph_spawn_result result = { 0 };
+	_cleanup_lock_ struct eph_lock *turn = NULL;
 	int r;
 
-	r = run(ctx, process->path, call, &result);
+	r = take_turn(ctx, call, &turn);
+	if (r == 0)
+		r = run(ctx, process->path, call, &result);
 	if (r < 0)
 		return r;
 	if (strlen(result.out) != result.out_bytes)

@@ -314,6 +314,7 @@ static void with_clean_space(void)
 	with_three();
 	must(scrub);
 	must(delete_a_wait);
+	m->planted_a = false;
 }
 
 static void with_held_trash(void)

@@ -290,6 +290,28 @@ static void planted_fifo_is_refused(void **state)
 	assert_int_equal(take(p, 0, &lock), -EPERM);
 }
 
+/* Readers go together, a change alone; the file stays, because others may share it. */
+static void turns_are_shared_by_readers_only(void **state)
+{
+	struct place *p = *state;
+	struct eph_lock *a = NULL, *b = NULL, *c = NULL;
+
+	assert_int_equal(eph_lock_take_turn(p->ctx, false, 0, &a), 0);
+	assert_int_equal(eph_lock_take_turn(p->ctx, false, 0, &b), 0);
+	assert_int_equal(eph_lock_take_turn(p->ctx, true, 20, &c), -ETIMEDOUT);
+	assert_int_equal(ephlvm_error_kind(p->ctx), EPHLVM_ERROR_BUSY);
+	eph_error_clear(&p->ctx->error);
+	eph_lock_release(a);
+	assert_int_equal(eph_lock_take_turn(p->ctx, true, 20, &c), -ETIMEDOUT);
+	eph_error_clear(&p->ctx->error);
+	eph_lock_release(b);
+	assert_int_equal(eph_lock_take_turn(p->ctx, true, 0, &c), 0);
+	assert_int_equal(eph_lock_take_turn(p->ctx, false, 0, &a), -ETIMEDOUT);
+	eph_error_clear(&p->ctx->error);
+	eph_lock_release(c);
+	assert_int_equal(access(in_dir(p, "lvm"), F_OK), 0);
+}
+
 static void folder_of_others_is_refused(void **state)
 {
 	struct place *p = *state;
@@ -422,6 +444,7 @@ int main(void)
 		T(planted_link_is_refused),
 		T(planted_fifo_is_refused),
 		T(folder_of_others_is_refused),
+		T(turns_are_shared_by_readers_only),
 		T(folder_that_is_a_link_is_refused),
 		T(odd_ids_are_refused),
 		T(program_does_not_inherit),

@@ -46,6 +46,8 @@ static int setup(void **state)
 	assert_non_null(p);
 	snprintf(p->dir, sizeof(p->dir), "/tmp/ephlvm-process.XXXXXX");
 	assert_non_null(mkdtemp(p->dir));
+	snprintf(p->lvm, sizeof(p->lvm), "%s/locks", p->dir);
+	setenv("EPHLVM_LOCK_DIR", p->lvm, 1);
 	snprintf(p->lvm, sizeof(p->lvm), "%s/lvm", p->dir);
 	assert_int_equal(ephlvm_ctx_new(&p->ctx), 0);
 	assert_int_equal(eph_config_default(p->ctx, &p->config), 0);
