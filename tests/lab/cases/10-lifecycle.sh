@@ -5,7 +5,7 @@
 # shellcheck source=tests/lab/tap.sh
 . "$(dirname "$0")/../tap.sh"
 small_flavors
-MORE=3
+MORE=2
 VG=eph-pool # a hyphen: device-mapper doubles it
 
 json() { # FIELD of the first volume in $out

@@ -5,7 +5,7 @@
 # shellcheck source=tests/lab/tap.sh
 . "$(dirname "$0")/../tap.sh"
 small_flavors
-MORE=4
+MORE=2
 VG=ephlvm
 
 # written DEVICE: bytes that it has written since boot, Write Zeroes included.
