@@ -254,6 +254,7 @@ const struct out_column out_receipt_columns[] = {
 	{ "passes", "PASSES", NULL, OUT_PLAIN, OUT_RIGHT },
 	{ "written_bytes", "WRITTEN", NULL, OUT_SIZE, 0 },
 	{ "resumed_bytes", "RESUMED", NULL, OUT_SIZE, 0 },
+	{ "verify", "VERIFIED", NULL, OUT_VERIFY, OUT_DEFAULT },
 	{ "drives", "DRIVES", NULL, OUT_PLAIN, OUT_DEFAULT },
 	{ NULL, NULL, NULL, OUT_PLAIN, 0 },
 };

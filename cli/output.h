@@ -18,6 +18,7 @@ enum out_form {
 	OUT_PLAIN = 0,
 	OUT_SIZE, /* bytes, as "25 GiB" */
 	OUT_ERASE, /* the object of an erase, as "zero 1/1 12 GiB" */
+	OUT_VERIFY, /* the object of a verification, as "sample 65 MiB" */
 };
 
 enum out_flags {

@@ -44,6 +44,17 @@ static char *erase_text(struct json_object *erase)
 	return text;
 }
 
+static char *verify_text(struct json_object *verify)
+{
+	char read[EPHLVM_SIZE_TEXT], *text = NULL;
+	const char *mode = json_object_get_string(json_object_object_get(verify, "mode"));
+
+	if (!mode || strcmp(mode, "off") == 0)
+		return strdup(mode ? mode : "-");
+	ephlvm_size_format(json_object_get_uint64(json_object_object_get(verify, "bytes")), read);
+	return asprintf(&text, "%s %s", mode, read) < 0 ? NULL : text;
+}
+
 /* The value of a cell as text; free() it. NULL when out of memory. */
 static char *cell_text(const struct out_column *column, struct json_object *row)
 {
@@ -58,6 +69,8 @@ static char *cell_text(const struct out_column *column, struct json_object *row)
 		return strdup(json_object_get_boolean(value) ? "yes" : "no");
 	if (column->form == OUT_ERASE)
 		return erase_text(value);
+	if (column->form == OUT_VERIFY)
+		return verify_text(value);
 	if (column->form == OUT_SIZE)
 		return strdup(ephlvm_size_format(json_object_get_uint64(value), size));
 	return strdup(json_object_get_string(value));

@@ -5,7 +5,7 @@
  * Each finished erase appends a line to /var/lib/ephlvm/receipts/receipts.jsonl before its volume is
  * removed, and each line carries the SHA-256 of the one before: a line that was changed or taken out breaks the
  * chain. docs/schema/receipts.json describes a line. A volume can have two, where a crash came between its receipt
- * and its removal.
+ * and its removal. Bytes of names and serials that are no printable UTF-8 stand in it as \xNN.
  */
 #ifndef EPHLVM_RECEIPT_H
 #define EPHLVM_RECEIPT_H

@@ -38,9 +38,13 @@ static void json_putp(struct json_object **object)
 
 /* --- one line --- */
 
+/* @value is taken, also where it fails. */
 static int put(struct json_object *doc, const char *key, struct json_object *value)
 {
-	return json_object_object_add(doc, key, value) == 0 ? 0 : -ENOMEM;
+	if (json_object_object_add(doc, key, value) == 0)
+		return 0;
+	json_object_put(value);
+	return -ENOMEM;
 }
 
 /* Names and serials may hold anything; a line must stay one line of UTF-8. */
@@ -191,11 +195,13 @@ static int make_line(const struct eph_receipt *receipt, const char *prev, char *
 static int fail(struct ephlvm_ctx *ctx, int errnum, const char *doing)
 {
 	bool permission = errnum == EACCES || errnum == EPERM;
+	const char *hint = "see the space and the drive of " EPH_STATE_DIR;
 
-	return eph_fail(
-		ctx, permission ? EPHLVM_ERROR_PERMISSION : EPHLVM_ERROR_SYSTEM, errnum, FILE_NAME,
-		permission ? "run it as root" : "see the space and the drive of " EPH_STATE_DIR,
-		"the receipts cannot be %s: %s", doing, strerror(errnum));
+	if (permission)
+		hint = geteuid() == 0 ? "see its attributes (lsattr) and how it is mounted" :
+					"run it as root";
+	return eph_fail(ctx, permission ? EPHLVM_ERROR_PERMISSION : EPHLVM_ERROR_SYSTEM, errnum,
+			FILE_NAME, hint, "the receipts cannot be %s: %s", doing, strerror(errnum));
 }
 
 static int check_file(struct ephlvm_ctx *ctx, int fd, const char *name)
@@ -207,7 +213,8 @@ static int check_file(struct ephlvm_ctx *ctx, int fd, const char *name)
 	if (S_ISREG(st.st_mode) && (st.st_uid == 0 || st.st_uid == geteuid()) &&
 	    !(st.st_mode & (S_IWGRP | S_IWOTH)))
 		return 0;
-	return eph_fail(ctx, EPHLVM_ERROR_PERMISSION, EPERM, name, "look at it, then remove it",
+	return eph_fail(ctx, EPHLVM_ERROR_PERMISSION, EPERM, name,
+			"look at it, then make it root's with mode 0600",
 			"file of receipts \"%s\" is not root's alone", name);
 }
 
@@ -220,15 +227,22 @@ static bool name_shows(int dir_fd, int fd)
 	       by_name.st_ino == open_st.st_ino && by_name.st_dev == open_st.st_dev;
 }
 
-/* Open and locked, and still the one of that name: another writer may just have rotated it away. */
-static int open_locked(struct ephlvm_ctx *ctx, int dir_fd, int *ret_fd)
+#define TO_READ O_RDONLY
+#define TO_WRITE (O_RDWR | O_CREAT | O_APPEND)
+
+/*
+ * Open and locked, and still the one of that name: another writer may just have rotated it away. To read,
+ * *@ret_fd is left alone where there is none.
+ */
+static int open_locked(struct ephlvm_ctx *ctx, int dir_fd, int how, int *ret_fd)
 {
 	for (;;) {
-		_cleanup_close_ int fd = openat(
-			dir_fd, FILE_NAME,
-			O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
+		_cleanup_close_ int fd =
+			openat(dir_fd, FILE_NAME, how | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
 		int r;
 
+		if (fd < 0 && errno == ENOENT && how == TO_READ)
+			return 0;
 		if (fd < 0)
 			return fail(ctx, errno, "opened");
 		r = check_file(ctx, fd, FILE_NAME);
@@ -303,39 +317,60 @@ static int last_line(struct ephlvm_ctx *ctx, int fd, char **ret_line, off_t *ret
 	return *ret_line ? 0 : eph_fail_oom(ctx);
 }
 
+static bool old_number(const char *name, unsigned int *ret_number)
+{
+	char again[NAME_MAX + 1];
+
+	if (sscanf(name, OLD_FORM, ret_number) != 1)
+		return false;
+	snprintf(again, sizeof(again), OLD_FORM, *ret_number);
+	return strcmp(again, name) == 0;
+}
+
+static int add_sorted(unsigned int **numbers, size_t *n, unsigned int number)
+{
+	unsigned int *more = reallocarray(*numbers, *n + 1, sizeof(**numbers));
+	size_t at = *n;
+
+	if (!more)
+		return -ENOMEM;
+	for (; at > 0 && more[at - 1] > number; at--)
+		more[at] = more[at - 1];
+	more[at] = number;
+	*numbers = more;
+	(*n)++;
+	return 0;
+}
+
 /* Numbers of the files that were rotated away, sorted. */
 static int old_files(struct ephlvm_ctx *ctx, int dir_fd, unsigned int **ret_numbers, size_t *ret_n)
 {
 	_cleanup_free_ unsigned int *numbers = NULL;
-	int copy = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_close_ int copy = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
-	struct dirent *entry;
+	unsigned int number;
 	size_t n = 0;
+	int r = 0;
 
 	if (!dir)
 		return fail(ctx, errno, "listed");
-	while ((entry = readdir(dir))) {
-		char again[NAME_MAX + 1];
-		unsigned int number, *more;
-		size_t at = n;
+	copy = -1; /* the stream's now */
+	while (r == 0) {
+		struct dirent *entry;
 
-		if (sscanf(entry->d_name, OLD_FORM, &number) != 1)
-			continue;
-		snprintf(again, sizeof(again), OLD_FORM, number);
-		if (strcmp(again, entry->d_name) != 0)
-			continue;
-		more = reallocarray(numbers, n + 1, sizeof(*numbers));
-		if (!more) {
-			closedir(dir);
-			return eph_fail_oom(ctx);
-		}
-		numbers = more;
-		for (; at > 0 && numbers[at - 1] > number; at--)
-			numbers[at] = numbers[at - 1];
-		numbers[at] = number;
-		n++;
+		errno = 0;
+		entry = readdir(dir);
+		/* Half a list would begin the chain anew, or call it broken. */
+		if (!entry)
+			r = -errno;
+		if (!entry)
+			break;
+		if (old_number(entry->d_name, &number))
+			r = add_sorted(&numbers, &n, number);
 	}
 	closedir(dir);
+	if (r < 0)
+		return r == -ENOMEM ? eph_fail_oom(ctx) : fail(ctx, -r, "listed");
 	*ret_numbers = eph_steal(numbers);
 	*ret_n = n;
 	return 0;
@@ -356,12 +391,15 @@ static int rotate(struct ephlvm_ctx *ctx, int dir_fd, int *fd)
 	r = eph_mark(ctx, "receipt-rotate");
 	if (r < 0)
 		return r;
+	/* What was taken off its end must not come back once the chain goes on elsewhere. */
+	if (fsync(*fd) < 0)
+		return fail(ctx, errno, "rotated");
 	if (renameat2(dir_fd, FILE_NAME, dir_fd, name, RENAME_NOREPLACE) < 0)
 		return fail(ctx, errno, "rotated");
 	/* The lock on the old one goes; whoever waited for it sees that the name shows another file. */
 	eph_closep(fd);
 	*fd = -1;
-	return open_locked(ctx, dir_fd, fd);
+	return open_locked(ctx, dir_fd, TO_WRITE, fd);
 }
 
 /* The last line of all, in whichever file it is. */
@@ -432,6 +470,7 @@ static int append(struct ephlvm_ctx *ctx, int dir_fd, int fd, const char *line, 
 	return fail(ctx, -r, "written");
 }
 
+/* No journal is no error, and sd_journal_send() says 0 then. */
 static void tell_journal(struct ephlvm_ctx *ctx, const struct eph_receipt *r, const char *line)
 {
 	int e = sd_journal_send("MESSAGE_ID=%s", MESSAGE_ID, "PRIORITY=%d", 6,
@@ -446,7 +485,7 @@ static void tell_journal(struct ephlvm_ctx *ctx, const struct eph_receipt *r, co
 		eph_debug(ctx, "the journal did not take the receipt: %s", strerror(-e));
 }
 
-int eph_receipt_append(struct ephlvm_ctx *ctx, const struct eph_receipt *receipt, char **ret_line)
+static int append_line(struct ephlvm_ctx *ctx, const struct eph_receipt *receipt, char **ret_line)
 {
 	_cleanup_close_ int dir_fd = -1, fd = -1;
 	_cleanup_free_ char *before = NULL, *line = NULL;
@@ -456,12 +495,15 @@ int eph_receipt_append(struct ephlvm_ctx *ctx, const struct eph_receipt *receipt
 
 	r = eph_state_open(ctx, FOLDER, &dir_fd);
 	if (r == 0)
-		r = open_locked(ctx, dir_fd, &fd);
+		r = open_locked(ctx, dir_fd, TO_WRITE, &fd);
 	if (r == 0)
 		r = last_line(ctx, fd, &before, &size);
 	if (r == 0 && size >= FILE_MAX) {
 		r = rotate(ctx, dir_fd, &fd);
-		size = 0;
+		/* The new file may have lines already: of a writer that waited for the lock of the old one. */
+		free(eph_steal(before));
+		if (r == 0)
+			r = last_line(ctx, fd, &before, &size);
 	}
 	if (r == 0)
 		r = chain_end(ctx, dir_fd, &before);
@@ -474,8 +516,22 @@ int eph_receipt_append(struct ephlvm_ctx *ctx, const struct eph_receipt *receipt
 	if (strlen(line) >= LINE_MAX_BYTES)
 		return fail(ctx, EMSGSIZE, "written");
 	r = append(ctx, dir_fd, fd, line, size);
+	if (r == 0)
+		*ret_line = eph_steal(line);
+	return r;
+}
+
+int eph_receipt_append(struct ephlvm_ctx *ctx, const struct eph_receipt *receipt, char **ret_line)
+{
+	_cleanup_free_ char *line = NULL;
+	int r = append_line(ctx, receipt, &line);
+
+	/* Root lacks no right: an immutable file, or a folder of another's, is a fault of this host. */
+	if (r < 0 && ctx->error.kind == EPHLVM_ERROR_PERMISSION && geteuid() == 0)
+		ctx->error.kind = EPHLVM_ERROR_SYSTEM;
 	if (r < 0)
 		return r;
+	/* The lock is free again: a journal that is slow holds up no other writer. */
 	tell_journal(ctx, receipt, line);
 	*ret_line = eph_steal(line);
 	return 0;
@@ -539,63 +595,132 @@ static int take_line(struct reader *rd, const char *name, size_t number, char *l
 	return rd->fn(rd->ctx, rd->data, line, instance ? instance : "");
 }
 
-static int read_file(struct reader *rd, int dir_fd, const char *name)
-{
-	_cleanup_fclose_ FILE *f = NULL;
-	_cleanup_free_ char *line = NULL;
-	size_t room = 0, number = 0;
-	ssize_t n;
-	int r, fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+enum line_end {
+	END_OF_FILE, /* nothing more */
+	END_OF_LINE,
+	END_MISSING, /* the file ends within the line */
+	END_TOO_FAR, /* longer than a receipt; read over up to its end */
+};
 
-	if (fd < 0)
-		return errno == ENOENT ? 0 : fail(rd->ctx, errno, "opened");
-	r = check_file(rd->ctx, fd, name);
-	if (r == 0)
-		f = fdopen(fd, "r");
-	if (!f) {
-		close(fd);
-		return r < 0 ? r : eph_fail_oom(rd->ctx);
+/* The next line without its end, in @buf of LINE_MAX_BYTES. getline() would grow with whatever is there. */
+static enum line_end next_line(FILE *f, char *buf, size_t *ret_length, off_t *left)
+{
+	size_t n = 0;
+	int c = EOF;
+
+	while (*left > 0 && (c = getc_unlocked(f)) != EOF) {
+		(*left)--;
+		if (c == '\n')
+			break;
+		if (n < LINE_MAX_BYTES)
+			buf[n] = (char)c;
+		n++;
 	}
-	while ((n = getline(&line, &room, f)) > 0) {
-		number++;
+	*ret_length = n;
+	if (c != '\n')
+		return n == 0 ? END_OF_FILE : END_MISSING;
+	if (n >= LINE_MAX_BYTES)
+		return END_TOO_FAR;
+	buf[n] = '\0';
+	return END_OF_LINE;
+}
+
+/* @left: how much of it counts. */
+static int read_lines(struct reader *rd, FILE *f, const char *name, off_t left)
+{
+	_cleanup_free_ char *line = malloc(LINE_MAX_BYTES);
+	size_t n;
+
+	if (!line)
+		return eph_fail_oom(rd->ctx);
+	for (size_t number = 1;; number++) {
+		enum line_end end = next_line(f, line, &n, &left);
+		int r;
+
+		if (ferror(f))
+			return fail(rd->ctx, EIO, "read");
+		if (end == END_OF_FILE)
+			return 0;
 		/* An unfinished last line: its writer died, and did not act on it. */
-		if (line[n - 1] != '\n')
+		if (end == END_MISSING)
 			return strcmp(name, FILE_NAME) == 0 ?
 				       0 :
 				       set_broken(rd, name, number, "it has no end");
-		line[n - 1] = '\0';
-		if ((size_t)n > LINE_MAX_BYTES || strlen(line) != (size_t)n - 1)
+		if (end == END_TOO_FAR || strlen(line) != n)
 			r = set_broken(rd, name, number, "it is no receipt");
 		else
 			r = take_line(rd, name, number, line);
 		if (r < 0)
 			return r;
 	}
-	return ferror(f) ? fail(rd->ctx, EIO, "read") : 0;
+}
+
+static int read_open_file(struct reader *rd, int *fd, const char *name, off_t left)
+{
+	_cleanup_fclose_ FILE *f = fdopen(*fd, "r");
+
+	if (!f)
+		return eph_fail_oom(rd->ctx);
+	*fd = -1;
+	return read_lines(rd, f, name, left);
+}
+
+static int read_old_file(struct reader *rd, int dir_fd, unsigned int number)
+{
+	_cleanup_close_ int fd = -1;
+	char name[NAME_MAX + 1];
+	struct stat st;
+	int r;
+
+	snprintf(name, sizeof(name), OLD_FORM, number);
+	fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return fail(rd->ctx, errno, "opened");
+	r = check_file(rd->ctx, fd, name);
+	if (r < 0)
+		return r;
+	if (fstat(fd, &st) < 0)
+		return fail(rd->ctx, errno, "looked at");
+	return read_open_file(rd, &fd, name, st.st_size);
+}
+
+/*
+ * Which files there are, and how long the last one is. Under the lock, so that no line is half written and no file
+ * half rotated; given up at once, so that reading holds up no erase: what is there then is only added to.
+ */
+static int survey(struct ephlvm_ctx *ctx, int dir_fd, int *fd, off_t *ret_size,
+		  unsigned int **ret_numbers, size_t *ret_n)
+{
+	struct stat st = { 0 };
+	int r;
+
+	r = open_locked(ctx, dir_fd, TO_READ, fd);
+	if (r == 0)
+		r = old_files(ctx, dir_fd, ret_numbers, ret_n);
+	if (r < 0)
+		return r;
+	if (*fd >= 0 && (fstat(*fd, &st) < 0 || flock(*fd, LOCK_UN) < 0))
+		return fail(ctx, errno, "looked at");
+	*ret_size = st.st_size;
+	return 0;
 }
 
 int eph_receipt_read(struct ephlvm_ctx *ctx, eph_receipt_line_fn fn, void *data, char **ret_broken)
 {
 	_cleanup_free_ unsigned int *numbers = NULL;
-	_cleanup_close_ int dir_fd = -1, lock_fd = -1;
+	_cleanup_close_ int dir_fd = -1, fd = -1;
 	struct reader rd = { .ctx = ctx, .fn = fn, .data = data };
+	off_t size = 0;
 	size_t n = 0;
 	int r;
 
 	r = eph_state_open(ctx, FOLDER, &dir_fd);
-	/* No writer meanwhile: a line half written, or a file rotated away, would look like a broken chain. */
 	if (r == 0)
-		r = open_locked(ctx, dir_fd, &lock_fd);
-	if (r == 0)
-		r = old_files(ctx, dir_fd, &numbers, &n);
-	for (size_t i = 0; r == 0 && i < n; i++) {
-		char name[NAME_MAX + 1];
-
-		snprintf(name, sizeof(name), OLD_FORM, numbers[i]);
-		r = read_file(&rd, dir_fd, name);
-	}
-	if (r == 0)
-		r = read_file(&rd, dir_fd, FILE_NAME);
+		r = survey(ctx, dir_fd, &fd, &size, &numbers, &n);
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = read_old_file(&rd, dir_fd, numbers[i]);
+	if (r == 0 && fd >= 0)
+		r = read_open_file(&rd, &fd, FILE_NAME, size);
 	free(rd.before);
 	if (r < 0) {
 		free(rd.broken);

@@ -29,7 +29,8 @@ struct eph_receipt {
  * Append the receipt, adding who called (uid, audit login uid, pid, command), fsync file and folder, and
  * hand it to the journal (no journal is no error). One writer at a time, over processes. A last line that a crash
  * cut short is taken off first: its volume was not removed. @ret_line receives the line as written, without
- * its end; owned by the caller. 0, or -errno with its record: then the volume must not be removed.
+ * its end; owned by the caller. 0, or -errno with its record (kind SYSTEM for root, whatever the errno): then the
+ * volume must not be removed.
  */
 int eph_receipt_append(struct ephlvm_ctx *ctx, const struct eph_receipt *receipt, char **ret_line);
 
@@ -40,7 +41,8 @@ typedef int (*eph_receipt_line_fn)(struct ephlvm_ctx *ctx, void *data, const cha
 /*
  * Read all receipts. @instance of the callback is "" where the line has none, or is none. @ret_broken: where the
  * chain is broken first, as "FILE, line N: why"; NULL where it holds; owned by the caller. A last line that a
- * crash cut short is left out, and breaks nothing. 0 or -errno with its record.
+ * crash cut short is left out, and breaks nothing. Writers are held up while the files are counted only, not
+ * while they are read; memory for one line is used. 0 or -errno with its record.
  */
 int eph_receipt_read(struct ephlvm_ctx *ctx, eph_receipt_line_fn fn, void *data, char **ret_broken);
 
