@@ -111,6 +111,67 @@ static int info_locked(const char *dm_uuid, struct dm_info *ret_info, char name[
 	return r;
 }
 
+/* What an LV of ours may consist of. Another target: somebody made a snapshot of it, or lvm2 has put "error" there. */
+static bool is_known_target(const char *type)
+{
+	return type && strcmp(type, "linear") == 0;
+}
+
+/* Under the mutex: the first target of the live table that is not known, empty for none. */
+static int strange_target_locked(const char *dm_uuid, char strange[64])
+{
+	struct dm_task *dmt;
+	uint64_t start, length;
+	char *type, *params;
+	void *next = NULL;
+	int r = 0;
+
+	strange[0] = '\0';
+	dmt = dm_task_create(DM_DEVICE_TABLE);
+	if (!dmt)
+		return -ENOMEM;
+	if (!dm_task_set_uuid(dmt, dm_uuid) || !dm_task_run(dmt))
+		r = dm_task_get_errno(dmt) ? -dm_task_get_errno(dmt) : -EIO;
+	do {
+		if (r < 0)
+			break;
+		next = dm_get_next_target(dmt, next, &start, &length, &type, &params);
+		if (!is_known_target(type))
+			snprintf(strange, 64, "%s", type ? type : "no");
+	} while (next && !strange[0]);
+	dm_task_destroy(dmt);
+	return r;
+}
+
+/* Does it map to extents, all of it? LVM's report may be older than a snapshot of it. */
+static int check_targets(struct ephlvm_ctx *ctx, const char *vg_uuid, const char *lv_uuid,
+			 const char *subject)
+{
+	char dm_uuid[EPH_DM_UUID_TEXT], strange[64];
+	int r;
+
+	r = eph_dm_lv_uuid(vg_uuid, lv_uuid, dm_uuid);
+	if (r == 0) {
+		pthread_once(&dm_once, dm_setup);
+		pthread_mutex_lock(&dm_mutex);
+		r = strange_target_locked(dm_uuid, strange);
+		pthread_mutex_unlock(&dm_mutex);
+	}
+	if (r < 0)
+		return eph_fail(ctx, EPHLVM_ERROR_SYSTEM, -r, subject, NULL,
+				"device-mapper does not show the table of \"%s\": %s", subject,
+				strerror(-r));
+	if (strange[0])
+		return eph_fail(
+			ctx, EPHLVM_ERROR_BUSY, EBUSY, subject,
+			"see \"lvs -a -o name,origin,role\" and \"dmsetup table\"; if it has "
+			"a snapshot, that goes first",
+			"the device of \"%s\" has a %s target where only linear ones are "
+			"expected",
+			subject, strange);
+	return 0;
+}
+
 /* Size of a block device by number, from sysfs: opening it would count as an opener. */
 static int sysfs_size(dev_t devno, uint64_t *ret_bytes)
 {
@@ -176,6 +237,28 @@ bool eph_dm_usable(const struct eph_dm_info *info)
 	return info->exists && info->live_table && !info->inactive_table && !info->suspended;
 }
 
+int eph_dm_check_path(struct ephlvm_ctx *ctx, const char *vg_uuid, const char *lv_uuid,
+		      const char *path)
+{
+	struct eph_dm_info info;
+	struct stat st;
+	int r;
+
+	r = eph_dm_info(ctx, vg_uuid, lv_uuid, &info);
+	if (r < 0)
+		return r;
+	if (stat(path, &st) < 0)
+		return eph_fail(ctx, EPHLVM_ERROR_SYSTEM, errno, path,
+				"see whether systemd-udevd runs; \"vgmknodes\" makes the links",
+				"the volume is active, and \"%s\" does not lead to it: %s", path,
+				strerror(errno));
+	if (!info.exists || !S_ISBLK(st.st_mode) || st.st_rdev != info.devno)
+		return eph_fail(ctx, EPHLVM_ERROR_SYSTEM, ESTALE, path,
+				"remove it, then run \"vgmknodes\" or \"udevadm trigger\"",
+				"\"%s\" is not the volume's device but something else", path);
+	return 0;
+}
+
 static int fail_in_use(struct ephlvm_ctx *ctx, dev_t devno, const char *subject)
 {
 	_cleanup_strv_ struct eph_strv holders = EPH_STRV_INIT;
@@ -228,7 +311,7 @@ int eph_dm_prove_lv(struct ephlvm_ctx *ctx, int fd, const char *vg_uuid, const c
 				info.suspended ? "suspended" : "being changed (a table is loaded)");
 	if (info.open_count > own_opens)
 		return fail_in_use(ctx, info.devno, subject);
-	return 0;
+	return check_targets(ctx, vg_uuid, lv_uuid, subject);
 }
 
 int eph_dm_open_lv(struct ephlvm_ctx *ctx, const char *vg_uuid, const char *lv_uuid,

@@ -30,6 +30,12 @@ struct eph_dm_info {
  */
 bool eph_dm_usable(const struct eph_dm_info *info);
 
+/*
+ * Does @path ("/dev/VG/LV") lead to that device? It is udev's link, and what libvirt is given. 0; -ENOENT or -ESTALE.
+ */
+int eph_dm_check_path(struct ephlvm_ctx *ctx, const char *vg_uuid, const char *lv_uuid,
+		      const char *path);
+
 /* dm uuid of an LV. -EINVAL when a uuid is not LVM's form. */
 int eph_dm_lv_uuid(const char *vg_uuid, const char *lv_uuid, char ret_uuid[EPH_DM_UUID_TEXT]);
 
@@ -43,7 +49,8 @@ int eph_dm_check(struct ephlvm_ctx *ctx);
 /*
  * Open the LV's device by number for reading and writing and prove that it is the LV: dm uuid, size,
  * not suspended, and (with @exclusive) open by nobody else and claimed by us (O_EXCL), which also
- * fails where it is mounted or held by another dm device. @flags: extra open flags (O_DIRECT).
+ * fails where it is mounted or held by another dm device. Its live table has to be linear: a snapshot of it would
+ * take up what is written. @flags: extra open flags (O_DIRECT).
  * 0; -ENXIO (not active), -EBUSY (holder named), -ESTALE (it is not what it should be), -EIO.
  */
 int eph_dm_open_lv(struct ephlvm_ctx *ctx, const char *vg_uuid, const char *lv_uuid,

@@ -408,6 +408,11 @@ struct lvs_verb {
 	const char *const *options; /* NULL-terminated */
 	const struct eph_strv *del, *add;
 	bool retry_in_use;
+	/*
+	 * LVM would take the snapshots of an origin along: one that got some a moment ago is not selected, which is
+	 * decided under LVM's own lock.
+	 */
+	bool no_origin;
 	enum eph_clean_use use;
 	struct word word; /* a line of it for each LV; nothing is committed where there is none */
 };
@@ -417,7 +422,7 @@ static int change_slice(struct ephlvm_ctx *ctx, const struct eph_vg *vg,
 {
 	_cleanup_lvm_args_ struct eph_lvm_args args = { 0 };
 	_cleanup_free_ char *subject = lvs_name(vg, lv_uuids, n);
-	_cleanup_free_ char *selection = eph_lvm_select_lvs(vg, lv_uuids, n);
+	_cleanup_free_ char *selection = eph_lvm_select_lvs(vg, lv_uuids, n, verb->no_origin);
 	struct eph_lvm_job job = {
 		.subject = subject,
 		.mutating = true,
@@ -535,6 +540,7 @@ static int remove_lvs(struct ephlvm_ctx *ctx, const struct eph_vg *vg,
 		.verb = "lvremove",
 		.options = no_options,
 		.retry_in_use = true,
+		.no_origin = true,
 		.use = use,
 		.word = { .start = "Logical volume \"", .end = "\" successfully removed" },
 	};

@@ -81,6 +81,7 @@ struct eph_lv {
 	char *layout, *role; /* lv_layout, lv_role: "linear", "public" ... */
 	char *pool_lv; /* thin pool, NULL for none */
 	char *parent; /* lv_parent, NULL for none */
+	char *origin; /* of a snapshot: the LV it is of; NULL for none */
 	struct eph_strv tags;
 	uint64_t size_bytes;
 	struct eph_range *ranges; /* in logical order; NULL where there are none */
@@ -89,6 +90,8 @@ struct eph_lv {
 	bool partial; /* a PV of it is missing */
 	bool locked; /* pvmove or conversion in progress: must not be deactivated */
 	bool hidden; /* a sub-LV: never a volume of ours */
+	/* Copy-on-write: what is written to the origin goes to its snapshots, which go when it goes. */
+	bool thick_origin, thick_snapshot;
 };
 
 struct eph_pv {

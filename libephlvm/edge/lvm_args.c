@@ -158,7 +158,8 @@ char *eph_lvm_select_vg(const struct eph_vg *vg)
 		       text;
 }
 
-char *eph_lvm_select_lvs(const struct eph_vg *vg, const char *const *lv_uuids, size_t n)
+char *eph_lvm_select_lvs(const struct eph_vg *vg, const char *const *lv_uuids, size_t n,
+			 bool no_origin)
 {
 	_cleanup_free_ char *select_vg = eph_lvm_select_vg(vg);
 	_cleanup_free_ char *text = NULL;
@@ -171,7 +172,8 @@ char *eph_lvm_select_lvs(const struct eph_vg *vg, const char *const *lv_uuids, s
 	f = open_memstream(&text, &bytes);
 	if (!f)
 		return NULL;
-	fprintf(f, "%s && lv_tags=\"ephlvm\" && (", select_vg);
+	fprintf(f, "%s && lv_tags=\"ephlvm\" && %s(", select_vg,
+		no_origin ? "lv_role!=\"origin\" && " : "");
 	for (size_t i = 0; i < n; i++)
 		fprintf(f, "%slv_uuid=\"%s\"", i ? " || " : "", lv_uuids[i]);
 	fputs(")", f);

@@ -38,10 +38,12 @@ int eph_lvm_filter_text(const struct eph_vg *vg, char **ret_text);
 /*
  * -S text: this VG, and where it is complete in the view only if LVM finds it so too, under its lock: a PV that
  * somebody added after the view was read is hidden from LVM by our filter, and a commit would call it missing. The
- * second: these LVs of it, if they bear our tag. NULL when out of memory.
+ * second: these LVs of it, if they bear our tag, and with @no_origin if they have no snapshots. NULL when out of
+ * memory.
  */
 char *eph_lvm_select_vg(const struct eph_vg *vg);
-char *eph_lvm_select_lvs(const struct eph_vg *vg, const char *const *lv_uuids, size_t n);
+char *eph_lvm_select_lvs(const struct eph_vg *vg, const char *const *lv_uuids, size_t n,
+			 bool no_origin);
 
 /* True where a PV of @vg is missing. */
 bool eph_lvm_is_partial(const struct eph_vg *vg);

@@ -93,6 +93,7 @@ static const struct field lv_fields[] = {
 	{ "pool_lv", TEXT_MAYBE, offsetof(struct lv_row, lv.pool_lv) },
 	{ "lv_converting", TEXT_MAYBE, offsetof(struct lv_row, converting) },
 	{ "lv_merging", TEXT_MAYBE, offsetof(struct lv_row, merging) },
+	{ "origin", TEXT_MAYBE, offsetof(struct lv_row, lv.origin) },
 };
 
 static const struct field seg_fields[] = {
@@ -374,6 +375,9 @@ static void read_lv_attr(struct lv_row *row)
 	lv->locked = strchr("pcOS", type) || (allocation >= 'A' && allocation <= 'Z') ||
 		     row->converting || row->merging;
 	lv->hidden = strstr(lv->role, "private") != NULL;
+	/* Also an external origin of thin volumes, which they read through. Thin snapshots stand for themselves. */
+	lv->thick_origin = strstr(lv->role, "origin") && !strstr(lv->role, "thinorigin");
+	lv->thick_snapshot = strstr(lv->role, "thicksnapshot") != NULL;
 }
 
 static int read_lv(struct ephlvm_ctx *ctx, json_object *object, struct eph_lv *lv)

@@ -54,7 +54,9 @@ static enum outcome judge(const struct eph_lvm_result *result)
 	    says(result, "Insufficient suitable allocatable extents "))
 		return NO_SPACE;
 	if (says(result, " in use.") || says(result, " is used by another device.") ||
-	    says(result, " contains a filesystem in use."))
+	    says(result, " contains a filesystem in use.") ||
+	    /* Opened between LVM's look at the open count and the ioctl. */
+	    (says(result, "remove ioctl on ") && says(result, "Device or resource busy")))
 		return IN_USE;
 	return FAILED;
 }

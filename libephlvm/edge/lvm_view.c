@@ -14,6 +14,7 @@ void eph_lvm_lv_clear(struct eph_lv *lv)
 	free(lv->name);
 	free(lv->uuid);
 	free(lv->attr);
+	free(lv->origin);
 	free(lv->segtype);
 	free(lv->layout);
 	free(lv->role);

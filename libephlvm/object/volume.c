@@ -87,6 +87,10 @@ static int collect_warnings(struct ephlvm_volume *v, const struct eph_lv *lv)
 		r = eph_strv_add(&v->warnings, "partial: a drive of it is missing");
 	if (r == 0 && v->locked)
 		r = eph_strv_add(&v->warnings, "locked: LVM is moving or converting it");
+	if (r == 0 && v->snapshot)
+		r = eph_strv_addf(&v->warnings, "has the snapshot %s", v->snapshot);
+	if (r == 0 && v->is_snapshot)
+		r = eph_strv_add(&v->warnings, "has been made a snapshot");
 	if (r == 0 && lv->suspended)
 		r = eph_strv_add(&v->warnings, "suspended");
 	if (r == 0 && v->tags.hold_at)
@@ -96,6 +100,23 @@ static int collect_warnings(struct ephlvm_volume *v, const struct eph_lv *lv)
 				  (unsigned long long)v->tags.fail_bytes,
 				  strerror(v->tags.fail_errno));
 	return r;
+}
+
+static int set_snapshot(struct ephlvm_volume *v, const struct eph_vg *vg, const struct eph_lv *lv)
+{
+	const char *name = "unknown";
+
+	v->is_snapshot = lv->thick_snapshot;
+	if (!lv->thick_origin)
+		return 0;
+	for (size_t i = 0; i < vg->n_lvs; i++)
+		if (eph_streq(vg->lvs[i].origin, lv->name))
+			name = vg->lvs[i].name;
+	if (asprintf(&v->snapshot, "%s/%s", vg->name, name) < 0) {
+		v->snapshot = NULL;
+		return -ENOMEM;
+	}
+	return 0;
 }
 
 /* The label that creation gave it: by the disk it is, where a file system was made. */
@@ -148,7 +169,7 @@ int eph_volume_new(struct ephlvm_ctx *ctx, const struct eph_vg *vg, const struct
 	/* A rename cannot change tags: the name tells since when it is trash. */
 	if (eph_trash_name_time(lv->name) > 0)
 		v->tags.at = eph_trash_name_time(lv->name);
-	if (set_label(v) < 0 || collect_warnings(v, lv) < 0)
+	if (set_label(v) < 0 || set_snapshot(v, vg, lv) < 0 || collect_warnings(v, lv) < 0)
 		return eph_fail_oom(ctx);
 	*ret_volume = eph_steal(v);
 	return 0;
@@ -168,6 +189,7 @@ void eph_volume_free(struct ephlvm_volume *v)
 	free(v->layout);
 	free(v->label);
 	free(v->ranges);
+	free(v->snapshot);
 	eph_tags_clear(&v->tags);
 	eph_strv_clear(&v->raw_tags);
 	eph_strv_clear(&v->pv_uuids);
@@ -260,6 +282,25 @@ int eph_volume_check_ours(struct ephlvm_ctx *ctx, const struct ephlvm_volume *vo
 			"see \"lvs -o lv_tags\"; mend the tags by lvchange, or remove it by hand",
 			"the tags of \"%s\" are damaged (%s): not touched", volume->name,
 			volume->tags.why ? volume->tags.why : "unknown state");
+	return 0;
+}
+
+int eph_volume_check_alone(struct ephlvm_ctx *ctx, const struct ephlvm_volume *volume)
+{
+	if (volume->locked)
+		return eph_fail(ctx, EPHLVM_ERROR_BUSY, EBUSY, volume->name,
+				"wait for the pvmove or conversion to end (see lvs -a)",
+				"LVM is moving or converting \"%s\"", volume->name);
+	if (volume->snapshot)
+		return eph_fail(ctx, EPHLVM_ERROR_BUSY, EBUSY, volume->name,
+				"remove its snapshots first, by those who made them",
+				"\"%s\" has a snapshot, \"%s\", which would take up what is erased "
+				"and go with it",
+				volume->name, volume->snapshot);
+	if (volume->is_snapshot)
+		return eph_fail(ctx, EPHLVM_ERROR_BUSY, EBUSY, volume->name,
+				"see \"lvs -o name,origin\"; split or remove it by hand",
+				"\"%s\" has been made a snapshot of another volume", volume->name);
 	return 0;
 }
 

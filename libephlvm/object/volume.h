@@ -25,6 +25,8 @@ struct ephlvm_volume {
 	uint64_t size_bytes;
 	bool active, open, partial, locked;
 	bool vg_partial;
+	char *snapshot; /* of an LV with copy-on-write snapshots: one of them, "VG/LV"; NULL for none */
+	bool is_snapshot; /* somebody made it one: what it shows is not all its own */
 	struct eph_strv warnings;
 };
 
@@ -56,6 +58,13 @@ int eph_volumes_select(struct ephlvm_ctx *ctx, const struct eph_lvm_view *view, 
 
 /* May a destructive step act on it at all? -EUCLEAN for damaged or newer tags (record set). */
 int eph_volume_check_ours(struct ephlvm_ctx *ctx, const struct ephlvm_volume *volume);
+
+/*
+ * Is it a whole LV by itself? -EBUSY while LVM moves or converts it (deactivation would abort a pvmove, and other
+ * volumes' with it), where it has snapshots (an erase would copy the tenant's bytes into them, the removal would take
+ * them along and free their space unerased), or where it has been made one.
+ */
+int eph_volume_check_alone(struct ephlvm_ctx *ctx, const struct ephlvm_volume *volume);
 
 static inline void eph_volume_freep(struct ephlvm_volume **volume)
 {

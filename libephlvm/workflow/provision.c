@@ -299,8 +299,12 @@ static int examine_disk(struct ephlvm_ctx *ctx, const struct eph_lvm_view *view,
 				d->existing->pool);
 	if (d->existing && d->existing->state == EPHLVM_STATE_READY)
 		return accept_ready(ctx, d, d->existing, rq->flavor->name);
-	if (d->existing && !same_request(d, d->existing, rq->flavor->name))
-		d->replace = true;
+	if (d->existing) {
+		r = eph_volume_check_alone(ctx, d->existing);
+		if (r < 0)
+			return r;
+		d->replace = !same_request(d, d->existing, rq->flavor->name);
+	}
 	if (!d->existing) {
 		r = check_name_free(ctx, vg, d);
 		if (r < 0)
@@ -525,6 +529,18 @@ static int activate_lv(struct ephlvm_ctx *ctx, const struct eph_vg *vg, const st
 	return eph_lv_make_active(ctx, vg, d->lv_uuid, d->subject, "activate");
 }
 
+/* What is reported as ready is found where libvirt will be told to look for it. */
+static int check_path(struct ephlvm_ctx *ctx, const struct eph_vg *vg, const struct disk *d)
+{
+	_cleanup_free_ char *path = NULL;
+
+	if (asprintf(&path, "/dev/%s/%s", vg->name, d->lv_name) < 0) {
+		path = NULL;
+		return eph_fail_oom(ctx);
+	}
+	return eph_dm_check_path(ctx, vg->uuid, d->lv_uuid, path);
+}
+
 static int make_disk(struct ephlvm_ctx *ctx, const struct eph_vg *vg, struct request *rq,
 		     struct disk *d)
 {
@@ -536,8 +552,15 @@ static int make_disk(struct ephlvm_ctx *ctx, const struct eph_vg *vg, struct req
 			return r;
 	}
 	r = activate_lv(ctx, vg, d);
-	if (r < 0 || (d->existing && d->existing->state == EPHLVM_STATE_READY))
+	if (r < 0)
 		return r;
+	/* Its create may have died behind the commit: what is given out must not be half-made after a power cut. */
+	if (d->existing && d->existing->state == EPHLVM_STATE_READY) {
+		r = eph_step(ctx, "ready-flush");
+		if (r == 0)
+			r = eph_lvm_flush(ctx, vg);
+		return r < 0 ? r : check_path(ctx, vg, d);
+	}
 	/* One gone on with was half-made by another call: not known to be clean. */
 	if (!d->came_clean) {
 		r = erase_lv(ctx, rq, d);
@@ -545,6 +568,8 @@ static int make_disk(struct ephlvm_ctx *ctx, const struct eph_vg *vg, struct req
 			return r;
 	}
 	r = format_lv(ctx, rq, d);
+	if (r == 0)
+		r = check_path(ctx, vg, d);
 	if (r == 0)
 		r = make_ready(ctx, rq, d);
 	return r;

@@ -154,6 +154,9 @@ static int examine(struct ephlvm_ctx *ctx, struct eph_purge_job *job)
 				"bring the drive back; the volume stays trash until then",
 				"a drive of \"%s\" is missing: it cannot be erased in full",
 				v->name);
+	r = eph_volume_check_alone(ctx, v);
+	if (r < 0)
+		return r;
 	if (!eph_streq(v->layout, "linear"))
 		return eph_fail(ctx, EPHLVM_ERROR_SYSTEM, EOPNOTSUPP, v->name,
 				"use the version that made it",

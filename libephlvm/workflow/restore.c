@@ -201,6 +201,8 @@ static int look_again(struct ephlvm_ctx *ctx, const struct ephlvm_volume *was, c
 		return eph_fail(ctx, EPHLVM_ERROR_SYSTEM, EIO, was->name, "see \"lvs -o +lv_tags\"",
 				"\"%s\" is not ready after its restore", was->name);
 	r = eph_lv_make_active(ctx, vg, now->lv_uuid, now->name, "restore-activate");
+	if (r == 0)
+		r = eph_dm_check_path(ctx, vg->uuid, now->lv_uuid, now->path);
 	if (r < 0)
 		return r;
 	now->active = true;
@@ -249,9 +251,20 @@ static int restored_before(struct ephlvm_ctx *ctx, const struct eph_lvm_view *vi
 	int r;
 
 	r = select_named(ctx, view, name, EPHLVM_STATE_READY, &ready);
-	for (size_t i = 0; r == 0 && i < ready->n; i++)
-		r = eph_lv_make_active(ctx, eph_lvm_vg_by_uuid(view, ready->v[i]->vg_uuid),
-				       ready->v[i]->lv_uuid, ready->v[i]->name, "restore-activate");
+	for (size_t i = 0; r == 0 && i < ready->n; i++) {
+		const struct eph_vg *vg = eph_lvm_vg_by_uuid(view, ready->v[i]->vg_uuid);
+
+		/* The restore before may have died behind its commit. */
+		r = eph_step(ctx, "restore-flush");
+		if (r == 0)
+			r = eph_lvm_flush(ctx, vg);
+		if (r == 0)
+			r = eph_lv_make_active(ctx, vg, ready->v[i]->lv_uuid, ready->v[i]->name,
+					       "restore-activate");
+		if (r == 0)
+			r = eph_dm_check_path(ctx, vg->uuid, ready->v[i]->lv_uuid,
+					      ready->v[i]->path);
+	}
 	if (r < 0)
 		return r;
 	if (ready->n == 0)
@@ -332,6 +345,13 @@ int ephlvm_restore(struct ephlvm_ctx *ctx, const struct ephlvm_restore_opts *opt
 
 /* --- hold --- */
 
+static int flush_hold(struct ephlvm_ctx *ctx, const struct eph_vg *vg)
+{
+	int r = eph_step(ctx, "hold-flush");
+
+	return r < 0 ? r : eph_lvm_flush(ctx, vg);
+}
+
 static int set_hold(struct ephlvm_ctx *ctx, const struct eph_lvm_view *view,
 		    const struct ephlvm_volume *v, bool hold, bool dry_run)
 {
@@ -344,8 +364,11 @@ static int set_hold(struct ephlvm_ctx *ctx, const struct eph_lvm_view *view,
 	r = eph_volume_check_ours(ctx, v);
 	if (r == 0)
 		r = eph_pool_check_writable(ctx, view, vg);
-	if (r < 0 || hold == (v->tags.hold_at != 0))
+	if (r < 0)
 		return r;
+	/* So already; the hold before may have died behind its commit. */
+	if (hold == (v->tags.hold_at != 0))
+		return dry_run ? 0 : flush_hold(ctx, vg);
 	eph_action(ctx, hold ? "hold" : "unhold", v->name, v->size_bytes);
 	if (dry_run)
 		return 0;
@@ -359,9 +382,7 @@ static int set_hold(struct ephlvm_ctx *ctx, const struct eph_lvm_view *view,
 		r = eph_step(ctx, hold ? "hold" : "unhold");
 	if (r == 0)
 		r = eph_lvm_lv_retag(ctx, vg, v->lv_uuid, &del, &add);
-	if (r == 0)
-		r = eph_step(ctx, "hold-flush");
-	return r < 0 ? r : eph_lvm_flush(ctx, vg);
+	return r < 0 ? r : flush_hold(ctx, vg);
 }
 
 /* A selection that matches nothing succeeds: what is there decides. */

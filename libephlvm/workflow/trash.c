@@ -52,13 +52,6 @@ static int check_domains(struct ephlvm_ctx *ctx, const struct ephlvm_volume *v,
 	return 0;
 }
 
-static int fail_locked(struct ephlvm_ctx *ctx, const struct ephlvm_volume *v)
-{
-	return eph_fail(ctx, EPHLVM_ERROR_BUSY, EBUSY, v->name,
-			"wait for the pvmove or conversion to end (see lvs -a)",
-			"LVM is moving or converting \"%s\"", v->name);
-}
-
 int eph_volume_check_unused(struct ephlvm_ctx *ctx, const struct ephlvm_volume *v,
 			    const struct eph_virt_uses *uses, bool domain_gone)
 {
@@ -73,8 +66,9 @@ int eph_volume_check_unused(struct ephlvm_ctx *ctx, const struct ephlvm_volume *
 	r = check_domains(ctx, v, uses, info.exists ? info.devno : 0, domain_gone);
 	if (r < 0)
 		return r;
-	if (v->locked)
-		return fail_locked(ctx, v);
+	r = eph_volume_check_alone(ctx, v);
+	if (r < 0)
+		return r;
 	/* udev looks at a device for a moment after each change; a user stays. */
 	for (unsigned int tries = 0; info.exists && info.open_count > 0 && tries < 40; tries++) {
 		const struct timespec pause = { 0, 50000000 };
@@ -125,10 +119,11 @@ static int deactivate_all(struct ephlvm_ctx *ctx, const struct eph_vg *vg,
 	struct eph_dm_info info;
 	int r, failed = 0;
 
-	/* Deactivation would abort a pvmove, and other volumes' with it. */
-	for (size_t i = 0; i < n; i++)
-		if (volumes[i]->locked)
-			return fail_locked(ctx, volumes[i]);
+	for (size_t i = 0; i < n; i++) {
+		r = eph_volume_check_alone(ctx, volumes[i]);
+		if (r < 0)
+			return r;
+	}
 	for (size_t i = 0; i < n; i++) {
 		r = eph_dm_info(ctx, vg->uuid, volumes[i]->lv_uuid, &info);
 		if (r < 0)

@@ -38,6 +38,7 @@
 
 static struct model_host
 	*host; /* of this process: the link-time replacements have no other way to it */
+static bool dry; /* a change is tried, and not written */
 static struct fake_pv *pv; /* shared too: where its next text goes */
 
 /* --- the drive --- */
@@ -90,6 +91,20 @@ bool model_has(struct model_host *m, unsigned int slot, const char *token)
 	return holds_any(m, slot, token);
 }
 
+bool model_whole(struct model_host *m, unsigned int slot, const char *token)
+{
+	char block[BLOCK];
+	int fd = open_slot(m, slot);
+	bool whole = true;
+
+	for (unsigned int i = 0; i < 3; i++) {
+		assert_int_equal(pread(fd, block, BLOCK, place(i)), BLOCK);
+		whole = whole && strcmp(block, token) == 0;
+	}
+	close(fd);
+	return whole;
+}
+
 bool model_slot_free(const struct model_host *m, unsigned int slot)
 {
 	for (unsigned int i = 0; i < MODEL_LVS; i++)
@@ -101,13 +116,43 @@ bool model_slot_free(const struct model_host *m, unsigned int slot)
 
 /* --- LVM --- */
 
+/* What LVM committed lies in the drive's cache until somebody flushes it. */
+struct durable {
+	struct model_lv lvs[MODEL_LVS];
+	unsigned int seqno;
+};
+
+static struct durable *durable; /* shared */
+
+static void make_durable(const struct model_host *m)
+{
+	memcpy(durable->lvs, m->lvs, sizeof(m->lvs));
+	durable->seqno = m->seqno;
+}
+
+int __real_fsync(int fd);
+int __wrap_fsync(int fd);
+
+int __wrap_fsync(int fd)
+{
+	struct stat drive, st;
+
+	if (pv && pv->fd >= 0 && fstat(pv->fd, &drive) == 0 && fstat(fd, &st) == 0 &&
+	    st.st_ino == drive.st_ino && st.st_dev == drive.st_dev)
+		make_durable(host);
+	return __real_fsync(fd);
+}
+
 /* Metadata as text: whatever changes in the model changes it. */
 static void write_metadata(struct model_host *m)
 {
 	char *text = NULL;
 	size_t bytes;
-	FILE *f = open_memstream(&text, &bytes);
+	FILE *f;
 
+	if (dry)
+		return;
+	f = open_memstream(&text, &bytes);
 	m->seqno++;
 	fprintf(f, "vg {\nid = \"" VG_UUID "\"\nseqno = %u\n", m->seqno);
 	for (unsigned int i = 0; i < MODEL_LVS; i++) {
@@ -131,6 +176,72 @@ struct model_lv *model_lv_by_name(struct model_host *m, const char *name)
 {
 	for (unsigned int i = 0; i < MODEL_LVS; i++)
 		if (m->lvs[i].there && strcmp(m->lvs[i].name, name) == 0)
+			return &m->lvs[i];
+	return NULL;
+}
+
+void model_power_cut(struct model_host *m)
+{
+	memcpy(m->lvs, durable->lvs, sizeof(m->lvs));
+	for (unsigned int i = 0; i < MODEL_LVS; i++)
+		m->lvs[i].active = false;
+	m->seqno = durable->seqno - 1;
+	write_metadata(m);
+	make_durable(m);
+}
+
+static void new_uuid(struct model_host *m, struct model_lv *lv)
+{
+	snprintf(lv->uuid, sizeof(lv->uuid), "lvlv%02u-aaaa-aaaa-aaaa-aaaa-aaaa-aaaaaa", m->made++);
+}
+
+void model_other_program(struct model_host *m)
+{
+	struct model_lv *lv = model_lv_by_name(m, "foreign");
+	unsigned int slot = 0;
+
+	if (lv) {
+		m->foreign_changed += !model_whole(m, lv->first, "former");
+		lv->there = false;
+		write_metadata(m);
+		make_durable(m);
+		return;
+	}
+	while (slot < MODEL_SLOTS && !model_slot_free(m, slot))
+		slot++;
+	for (lv = m->lvs; lv < m->lvs + MODEL_LVS && lv->there;)
+		lv++;
+	if (slot < MODEL_SLOTS && lv < m->lvs + MODEL_LVS) {
+		*lv = (struct model_lv){ .there = true, .first = slot, .slots = 1 };
+		snprintf(lv->name, sizeof(lv->name), "foreign");
+		new_uuid(m, lv);
+		model_plant(m, slot, "former");
+	}
+	write_metadata(m);
+	make_durable(m);
+}
+
+/* It shares the slot: the model's snapshots have no store of their own. */
+struct model_lv *model_snapshot(struct model_host *m, const struct model_lv *origin)
+{
+	struct model_lv *lv = m->lvs;
+
+	while (lv < m->lvs + MODEL_LVS && lv->there)
+		lv++;
+	assert_true(lv < m->lvs + MODEL_LVS);
+	*lv = (struct model_lv){ .there = true, .first = origin->first, .slots = origin->slots };
+	snprintf(lv->name, sizeof(lv->name), "snap-%u", m->made);
+	snprintf(lv->origin, sizeof(lv->origin), "%s", origin->name);
+	new_uuid(m, lv);
+	write_metadata(m);
+	make_durable(m);
+	return lv;
+}
+
+static struct model_lv *snapshot_of(struct model_host *m, const struct model_lv *origin)
+{
+	for (unsigned int i = 0; i < MODEL_LVS; i++)
+		if (m->lvs[i].there && strcmp(m->lvs[i].origin, origin->name) == 0)
 			return &m->lvs[i];
 	return NULL;
 }
@@ -183,11 +294,18 @@ static void report(struct model_host *m, FILE *f)
 		if (!lv->there)
 			continue;
 		fprintf(f,
-			"%s{\"lv_uuid\":\"%s\",\"lv_name\":\"%s\",\"lv_attr\":\"-wi-%c-----\","
-			"\"lv_size\":\"%llu\",\"lv_layout\":\"linear\",\"lv_role\":\"public\","
-			"\"lv_tags\":\"",
-			n++ ? "," : "", lv->uuid, lv->name, lv->active ? 'a' : '-',
-			(unsigned long long)(lv->slots * MODEL_SLOT_BYTES));
+			"%s{\"lv_uuid\":\"%s\",\"lv_name\":\"%s\",\"lv_attr\":\"%cwi-%c-----\","
+			"\"lv_size\":\"%llu\",\"lv_layout\":\"linear\",\"lv_role\":\"public%s\","
+			"\"origin\":\"%s\",\"lv_tags\":\"",
+			n++ ? "," : "", lv->uuid, lv->name,
+			lv->origin[0]	   ? 's' :
+			snapshot_of(m, lv) ? 'o' :
+					     '-',
+			lv->active ? 'a' : '-', (unsigned long long)(lv->slots * MODEL_SLOT_BYTES),
+			lv->origin[0]	   ? ",snapshot,thicksnapshot" :
+			snapshot_of(m, lv) ? ",origin,thickorigin" :
+					     "",
+			lv->origin);
 		for (unsigned int t = 0; t < lv->n_tags; t++)
 			fprintf(f, "%s%s", t ? "," : "", lv->tags[t]);
 		fprintf(f, "\"}");
@@ -271,7 +389,7 @@ static int lvcreate(struct model_host *m, const char *call, FILE *out)
 	if (model_lv_by_name(m, name) || !allocate(m, lv->slots, &lv->first))
 		return 5;
 	snprintf(lv->name, sizeof(lv->name), "%s", name);
-	snprintf(lv->uuid, sizeof(lv->uuid), "lvlv%02u-aaaa-aaaa-aaaa-aaaa-aaaa-aaaaaa", m->made++);
+	new_uuid(m, lv);
 	for (unsigned int i = 0; option(call, "--addtag", i, tag, sizeof(tag)); i++)
 		add_tag(lv, tag);
 	lv->there = lv->active = true;
@@ -301,8 +419,10 @@ static void note_removal(struct model_host *m, const struct model_lv *lv)
 	bool trash = eph_trash_name_match(lv->name) ||
 		     eph_streq(model_lv_tag(lv, "ephlvm.state="), "trash");
 
-	if (!trash)
+	if (!trash) {
+		m->removed_ready += eph_streq(model_lv_tag(lv, "ephlvm.state="), "ready");
 		return;
+	}
 	for (unsigned int i = 0; i < lv->slots; i++)
 		m->freed_unerased += holds_any(m, lv->first + i, NULL);
 	snprintf(command, sizeof(command),
@@ -324,11 +444,17 @@ static int change(struct model_host *m, const char *call, FILE *out)
 
 		if (!lv || !model_lv_tag(lv, "ephlvm"))
 			continue;
+		if (snapshot_of(m, lv) && strstr(call, "lv_role!=\"origin\""))
+			continue;
+		if (n > 0 && m->spoil == MODEL_DOES_ONE && m->changes == m->spoil_at)
+			break;
 		n++;
 		if (on || off) {
 			lv->active = on;
 		} else if (remove) {
 			note_removal(m, lv);
+			for (struct model_lv *s; (s = snapshot_of(m, lv)); s->there = false)
+				m->snapshot_lost++;
 			fprintf(out, "  Logical volume \"%s\" successfully removed.\n", lv->name);
 			lv->there = false;
 		} else {
@@ -347,6 +473,46 @@ static int change(struct model_host *m, const char *call, FILE *out)
 
 static char *last_mark; /* the one that the log told last */
 
+static int do_change(struct model_host *m, const char *call, FILE *out)
+{
+	if (strncmp(call, "lvcreate", 8) == 0)
+		return lvcreate(m, call, out);
+	if (strncmp(call, "lvrename", 8) == 0)
+		return lvrename(m, call, out);
+	return change(m, call, out);
+}
+
+/* As asked, or spoilt where this is the one. */
+static void do_or_spoil(struct model_host *m, const char *call, FILE *out,
+			struct fake_lvm_call *ret_answer)
+{
+	bool now = ++m->changes == m->spoil_at;
+	enum model_spoil spoil = now ? m->spoil : MODEL_AS_ASKED;
+
+	if (spoil == MODEL_OTHER_BEFORE || spoil == MODEL_OTHER_ALONE)
+		model_other_program(m);
+	for (unsigned int i = 0; i < MODEL_LVS && spoil == MODEL_SNAPSHOT_BEFORE; i++)
+		if (m->lvs[i].there && model_lv_tag(&m->lvs[i], "ephlvm"))
+			model_snapshot(m, &m->lvs[i]);
+	if (spoil == MODEL_SAYS_AND_DOES_NOT) {
+		static struct model_host was;
+
+		was = *m;
+		dry = true;
+		ret_answer->status = do_change(m, call, out);
+		dry = false;
+		*m = was;
+	} else if (spoil != MODEL_MATCHES_NOTHING && spoil != MODEL_DIES_BEFORE &&
+		   spoil != MODEL_OTHER_ALONE) {
+		ret_answer->status = do_change(m, call, out);
+	}
+	if (spoil == MODEL_OTHER_AFTER)
+		model_other_program(m);
+	if (spoil == MODEL_DOES_AND_FAILS || spoil == MODEL_DOES_ONE)
+		ret_answer->status = 5;
+	ret_answer->timed_out = spoil == MODEL_DIES_BEFORE || spoil == MODEL_DIES_AFTER;
+}
+
 static void answer(void *data, const char *call, struct fake_lvm_call *ret_answer)
 {
 	static char *text;
@@ -363,12 +529,7 @@ static void answer(void *data, const char *call, struct fake_lvm_call *ret_answe
 	} else {
 		snprintf(want, sizeof(want), "step %.*s-call", (int)strcspn(call, " "), call);
 		m->unmarked += !eph_streq(last_mark, want);
-		if (strncmp(call, "lvcreate", 8) == 0)
-			ret_answer->status = lvcreate(m, call, out);
-		else if (strncmp(call, "lvrename", 8) == 0)
-			ret_answer->status = lvrename(m, call, out);
-		else
-			ret_answer->status = change(m, call, out);
+		do_or_spoil(m, call, out, ret_answer);
 	}
 	fclose(out);
 	ret_answer->out = text;
@@ -384,6 +545,8 @@ int __wrap_eph_dm_open_lv(struct ephlvm_ctx *ctx, const char *vg_uuid, const cha
 			  int *ret_fd);
 int __wrap_eph_dm_prove_lv(struct ephlvm_ctx *ctx, int fd, const char *vg_uuid, const char *lv_uuid,
 			   const char *subject, uint64_t size_bytes, unsigned int own_opens);
+int __wrap_eph_dm_check_path(struct ephlvm_ctx *ctx, const char *vg_uuid, const char *lv_uuid,
+			     const char *path);
 int __wrap_eph_holders_find(dev_t devno, struct eph_strv *holders);
 int __wrap_eph_holders_find_static(dev_t devno, struct eph_strv *holders);
 int __wrap_eph_drive_read(struct ephlvm_ctx *ctx, const char *path, struct eph_drive *ret_drive);
@@ -423,6 +586,8 @@ int __wrap_eph_dm_open_lv(struct ephlvm_ctx *ctx, const char *vg_uuid, const cha
 {
 	const struct model_lv *lv = by_uuid(host, lv_uuid);
 
+	if (lv && snapshot_of(host, lv))
+		return eph_fail(ctx, EPHLVM_ERROR_BUSY, EBUSY, subject, NULL, "snapshot-origin");
 	(void)vg_uuid;
 	(void)exclusive;
 	(void)flags;
@@ -445,11 +610,25 @@ int __wrap_eph_dm_prove_lv(struct ephlvm_ctx *ctx, int fd, const char *vg_uuid, 
 	(void)own_opens;
 	if (!lv || !lv->active)
 		return eph_fail(ctx, EPHLVM_ERROR_SYSTEM, ESTALE, subject, NULL, "not that LV");
+	if (snapshot_of(host, lv))
+		return eph_fail(ctx, EPHLVM_ERROR_BUSY, EBUSY, subject, NULL, "snapshot-origin");
 	slot = open_slot(host, lv->first);
 	assert_int_equal(fstat(fd, &a), 0);
 	assert_int_equal(fstat(slot, &b), 0);
 	close(slot);
 	host->erased_by_others += a.st_ino != b.st_ino;
+	return 0;
+}
+
+/* The model has no /dev; its links are right. */
+int __wrap_eph_dm_check_path(struct ephlvm_ctx *ctx, const char *vg_uuid, const char *lv_uuid,
+			     const char *path)
+{
+	const struct model_lv *lv = by_uuid(host, lv_uuid);
+
+	(void)vg_uuid;
+	if (!lv || !lv->active || !eph_streq(strrchr(path, '/') + 1, lv->name))
+		return eph_fail(ctx, EPHLVM_ERROR_SYSTEM, ENOENT, path, NULL, "no such link");
 	return 0;
 }
 
@@ -508,6 +687,9 @@ struct model_host *model_host_new(void)
 	pv = mmap(NULL, sizeof(*pv), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	assert_true(pv != MAP_FAILED);
 	*pv = (struct fake_pv){ .fd = -1 };
+	durable = mmap(NULL, sizeof(*durable), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		       -1, 0);
+	assert_true(durable != MAP_FAILED);
 	host = m;
 	return m;
 }
@@ -537,6 +719,7 @@ void model_host_reset(struct model_host *m)
 	}
 	*pv = fake_pv_new(PV_UUID, (uint64_t)256 << 10);
 	write_metadata(m);
+	make_durable(m);
 }
 
 void model_host_free(struct model_host *m)
@@ -547,6 +730,7 @@ void model_host_free(struct model_host *m)
 	assert_int_equal(system(command), 0);
 	fake_pv_free(pv);
 	munmap(pv, sizeof(*pv));
+	munmap(durable, sizeof(*durable));
 	munmap(m, sizeof(*m));
 	host = NULL;
 }

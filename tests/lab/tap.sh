@@ -112,6 +112,41 @@ small_flavors() {
 	chmod 644 /etc/ephlvm/ephlvm.json
 }
 
+# what_runs: for the one who asks why a test does not end.
+what_runs() {
+	local dir
+	ps --ppid 2 -p 2 --deselect --forest -o pid,stat,wchan:28,etime,args | cut -c 1-200
+	for dir in /proc/[0-9]*; do
+		grep -q '^State:.[DS]' "$dir/status" 2>/dev/null || continue
+		case $(tr '\0' ' ' <"$dir/cmdline" 2>/dev/null) in *ephlvm\ * | *lvm\ * | *virsh* | *libvirtd* | *qemu*) ;; *) continue ;; esac
+		echo "$dir $(tr '\0' ' ' <"$dir/cmdline" | cut -c 1-100)"
+		cat "$dir/task/"*/stack 2>/dev/null | head -n 30
+	done
+}
+
+# run_test NAME LOG: one test within TEST_LIMIT seconds; 124 when it did not end, with what ran then in the log.
+run_test() {
+	local pid end fd status=0
+	# Not as an if's condition: there set -e would be ignored, and no check could fail.
+	(set -e; "$1") >"$2" 2>&1 </dev/null &
+	pid=$!
+	end=$((SECONDS + ${TEST_LIMIT:-900}))
+	exec {fd}<> <(:) # waits without a process a time
+	while kill -0 "$pid" 2>/dev/null; do
+		if [ "$SECONDS" -ge "$end" ]; then
+			what_runs >>"$2" 2>&1
+			kill -KILL "$pid"
+			wait "$pid" 2>/dev/null
+			echo "did not end within ${TEST_LIMIT:-900} s" >>"$2"
+			return 124
+		fi
+		read -rt 1 -u "$fd"
+	done
+	exec {fd}<&-
+	wait "$pid" || status=$?
+	return "$status"
+}
+
 run_tests() {
 	local name names more chosen log start status
 	log=$(mktemp)
@@ -124,14 +159,18 @@ run_tests() {
 		# For work on one test; what it builds on must be named too.
 		[[ $name =~ ${EPHLVM_LAB_TESTS:-.} ]] || continue
 		start=$SECONDS
-		# Not as an if's condition: there set -e would be ignored, and no check could fail.
-		(set -e; "$name") >"$log" 2>&1
+		run_test "$name" "$log"
 		status=$?
 		if [ "$status" = 0 ]; then
 			echo "ok $name ($((SECONDS - start)) s)"
 			grep '^SHOW ' "$log" | sed 's/^SHOW /   /' || true
 		else
 			echo "not ok $name ($((SECONDS - start)) s)"
+			if [ "$status" = 124 ]; then
+				# What hangs would hang the others too.
+				sed 's/^/    /' "$log"
+				return 1
+			fi
 			sed 's/^/    /' "$log" | tail -n 40
 		fi
 	done

@@ -23,6 +23,7 @@
 #include "edge/clean.h"
 #include "edge/lvm.h"
 #include "fakes/model_host.h"
+#include "fakes/model_ops.h"
 #include "pure/naming.h"
 
 #define A "11111111-0000-4000-8000-000000000001"
@@ -34,132 +35,73 @@ static FILE *table;
 
 /* --- operations: 0 or -errno, in a child or not --- */
 
-static int create_fs(struct ephlvm_ctx *ctx, const char *instance, const char *fs)
-{
-	struct ephlvm_create_opts o = EPHLVM_CREATE_OPTS_INIT;
-	struct ephlvm_volumes *volumes = NULL;
-	int r;
-
-	o.instance = instance;
-	o.flavor = "cc.micro";
-	o.size_bytes = MODEL_SLOT_BYTES;
-	o.fs = fs;
-	r = ephlvm_create(ctx, &o, &volumes);
-	ephlvm_volumes_free(volumes);
-	return r;
-}
-
 static int create_a(struct ephlvm_ctx *ctx)
 {
-	return create_fs(ctx, A, "ext4");
+	return model_op_create(ctx, A, "ext4");
 }
 
 static int create_b(struct ephlvm_ctx *ctx)
 {
-	return create_fs(ctx, B, "none");
+	return model_op_create(ctx, B, "none");
 }
 
 static int create_c(struct ephlvm_ctx *ctx)
 {
-	return create_fs(ctx, C, "none");
-}
-
-static int del(struct ephlvm_ctx *ctx, const char *instance, unsigned int flags)
-{
-	struct ephlvm_delete_opts o = EPHLVM_DELETE_OPTS_INIT;
-
-	o.instance = instance;
-	o.flags = flags;
-	return ephlvm_delete(ctx, &o, NULL);
+	return model_op_create(ctx, C, "none");
 }
 
 static int delete_a(struct ephlvm_ctx *ctx)
 {
-	return del(ctx, A, 0);
+	return model_op_delete(ctx, A, 0);
 }
 
 static int delete_a_wait(struct ephlvm_ctx *ctx)
 {
-	return del(ctx, A, EPHLVM_WAIT);
+	return model_op_delete(ctx, A, EPHLVM_WAIT);
 }
 
 static int delete_all(struct ephlvm_ctx *ctx)
 {
-	int r = del(ctx, A, 0);
+	int r = model_op_delete(ctx, A, 0);
 
 	if (r == 0)
-		r = del(ctx, B, 0);
-	return r < 0 ? r : del(ctx, C, 0);
+		r = model_op_delete(ctx, B, 0);
+	return r < 0 ? r : model_op_delete(ctx, C, 0);
 }
 
 static int restore_a(struct ephlvm_ctx *ctx)
 {
-	struct ephlvm_restore_opts o = EPHLVM_RESTORE_OPTS_INIT;
-	struct ephlvm_volumes *volumes = NULL;
-	int r;
-
-	o.name = A;
-	r = ephlvm_restore(ctx, &o, &volumes);
-	ephlvm_volumes_free(volumes);
-	return r;
+	return model_op_restore(ctx, A);
 }
 
 static int hold_a(struct ephlvm_ctx *ctx)
 {
-	struct ephlvm_hold_opts o = EPHLVM_HOLD_OPTS_INIT;
-
-	o.name = A;
-	return ephlvm_hold(ctx, &o, NULL);
+	return model_op_hold(ctx, A, false);
 }
 
 static int unhold_a(struct ephlvm_ctx *ctx)
 {
-	struct ephlvm_hold_opts o = EPHLVM_HOLD_OPTS_INIT;
-
-	o.name = A;
-	o.release = true;
-	return ephlvm_hold(ctx, &o, NULL);
+	return model_op_hold(ctx, A, true);
 }
 
 static int purge(struct ephlvm_ctx *ctx)
 {
-	return ephlvm_purge(ctx, NULL);
-}
-
-static int purge_by(struct ephlvm_ctx *ctx, const char *method)
-{
-	struct ephlvm_purge_opts o = EPHLVM_PURGE_OPTS_INIT;
-
-	o.method = method;
-	return ephlvm_purge(ctx, &o);
+	return model_op_purge(ctx, NULL);
 }
 
 static int purge_shred(struct ephlvm_ctx *ctx)
 {
-	return purge_by(ctx, "shred");
+	return model_op_purge(ctx, "shred");
 }
 
 static int purge_discard(struct ephlvm_ctx *ctx)
 {
-	return purge_by(ctx, "discard");
+	return model_op_purge(ctx, "discard");
 }
 
 static int purge_none(struct ephlvm_ctx *ctx)
 {
-	return purge_by(ctx, "none");
-}
-
-static int scrub(struct ephlvm_ctx *ctx)
-{
-	return ephlvm_pool_scrub(ctx, NULL, 0);
-}
-
-static int activate(struct ephlvm_ctx *ctx)
-{
-	struct ephlvm_activate_opts o = EPHLVM_ACTIVATE_OPTS_INIT;
-
-	o.flags = EPHLVM_ALL;
-	return ephlvm_activate(ctx, &o, NULL);
+	return model_op_purge(ctx, "none");
 }
 
 typedef int (*operation)(struct ephlvm_ctx *ctx);
@@ -238,6 +180,8 @@ static void check_always(void)
 	assert_int_equal(m->formatted_ready, 0);
 	assert_int_equal(m->erased_by_others, 0);
 	assert_int_equal(m->unmarked, 0);
+	assert_int_equal(m->foreign_changed, 0);
+	assert_int_equal(m->removed_ready, 0);
 	assert_int_equal(eph_lvm_read(ctx, 0, &view), 0);
 	/* A proof that is believed is true. */
 	if (eph_clean_holds(ctx, &view->vgs[0], 0))
@@ -261,7 +205,7 @@ static void check_always(void)
 /* Nothing is left over: every LV is ready or trash, and a purge takes all trash that is not held. */
 static void check_settled(void)
 {
-	must(activate);
+	must(model_op_activate);
 	for (unsigned int i = 0; i < MODEL_LVS; i++)
 		if (m->lvs[i].there)
 			assert_true(is_ready(&m->lvs[i]) ? m->lvs[i].active : is_trash(&m->lvs[i]));
@@ -312,7 +256,7 @@ static void with_three_trash(void)
 static void with_clean_space(void)
 {
 	with_three();
-	must(scrub);
+	must(model_op_scrub);
 	must(delete_a_wait);
 	m->planted_a = false;
 }
@@ -399,8 +343,8 @@ static const struct scenario {
 	{ "purge of three", with_three_trash, purge, nothing_is_left },
 	{ "purge --method shred", with_trash_a, purge_shred, nothing_is_left },
 	{ "purge --method discard", with_trash_a, purge_discard, nothing_is_left },
-	{ "pool scrub", with_three, scrub, free_space_is_erased },
-	{ "activate", with_inactive, activate, all_are_active },
+	{ "pool scrub", with_three, model_op_scrub, free_space_is_erased },
+	{ "activate", with_inactive, model_op_activate, all_are_active },
 };
 
 /*
@@ -411,7 +355,7 @@ static void check_restore(void)
 {
 	bool planted = m->planted_a;
 
-	must(activate);
+	must(model_op_activate);
 	in_child(restore_a, "EPHLVM_QUIET", "1");
 	check_always();
 	if (is_ready(volume_of(A)) && planted)
@@ -499,6 +443,96 @@ static void every_mark_of_every_operation(void **state)
 				 stride);
 }
 
+/* --- what was told to be done, and LVM that does otherwise --- */
+
+/* Cut, run again with success, and then the power goes: what was acknowledged is still so. */
+static bool cut_then_power(const struct scenario *s, unsigned int n)
+{
+	char spec[16];
+	int status;
+
+	prepare(s);
+	snprintf(spec, sizeof(spec), "#%u", n);
+	status = in_child(s->op, "EPHLVM_STOP_AT", spec);
+	must(s->op);
+	model_power_cut(m);
+	must(model_op_activate);
+	check_always();
+	/* A removal may come back: of what is erased, and for the next purge. */
+	if (s->done == nothing_is_left)
+		must(purge);
+	s->done();
+	check_settled();
+	tell(s, n, "kill", "same command again, then a power cut");
+	return WIFSIGNALED(status);
+}
+
+static void what_was_acknowledged_survives_a_power_cut(void **state)
+{
+	const char *only = getenv("EPHLVM_KILLS_ONLY");
+	unsigned int stride = getenv("EPHLVM_KILLS_ALL") ? 1 : 8, n;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++)
+		for (n = 1; (!only || strcmp(only, scenarios[i].name) == 0) &&
+			    cut_then_power(&scenarios[i], n);
+		     n += stride)
+			;
+}
+
+/* One change by LVM goes wrong in each way; false where there is no such change any more. */
+static bool spoilt(const struct scenario *s, unsigned int nth, enum model_spoil how, bool again)
+{
+	bool done, other = how == MODEL_OTHER_BEFORE || how == MODEL_OTHER_AFTER ||
+			   how == MODEL_OTHER_ALONE;
+	int status;
+
+	prepare(s);
+	m->changes = 0;
+	m->spoil = how;
+	m->spoil_at = nth;
+	status = in_child(s->op, "EPHLVM_QUIET", "1");
+	m->spoil_at = 0;
+	if (m->changes < nth)
+		return false;
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) <= 1);
+	done = WEXITSTATUS(status) == 0;
+	if (other && model_lv_by_name(m, "foreign"))
+		model_other_program(m);
+	check_always();
+	if (done && !other)
+		s->done();
+	if (again) {
+		must(s->op);
+		s->done();
+		check_always();
+	} else {
+		check_restore();
+	}
+	check_settled();
+	tell(s, nth, "LVM", again ? "same command again" : "settled by the others");
+	return true;
+}
+
+static void lvm_does_not_do_what_it_says(void **state)
+{
+	const char *only = getenv("EPHLVM_KILLS_ONLY"), *seed = getenv("EPHLVM_SEED");
+	unsigned int at = seed ? (unsigned int)atoi(seed) : (unsigned int)getpid(), n = 0;
+	bool all = getenv("EPHLVM_KILLS_ALL");
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
+		if (only && strcmp(only, scenarios[i].name) != 0)
+			continue;
+		for (unsigned int how = all ? 1 : 1 + (at + i) % 4; how < MODEL_SPOILS;
+		     how += all ? 1 : 4)
+			for (unsigned int nth = 1; spoilt(&scenarios[i], nth, how, (nth + how) % 2);
+			     nth++)
+				n++;
+	}
+	print_message("             %u changes\n", n);
+}
+
 /* The checks themselves can fail. */
 static void the_model_sees_what_it_is_to_see(void **state)
 {
@@ -524,6 +558,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_model_sees_what_it_is_to_see),
 		cmocka_unit_test(every_mark_of_every_operation),
+		cmocka_unit_test(what_was_acknowledged_survives_a_power_cut),
+		cmocka_unit_test(lvm_does_not_do_what_it_says),
 	};
 	const char *file = getenv("EPHLVM_KILLS_TABLE");
 	int r;

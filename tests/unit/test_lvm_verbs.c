@@ -49,7 +49,7 @@
 	"vg_mda_free --configreport pv -o pv_uuid,pv_name,pv_attr,pv_size,pv_free,pv_pe_count,"    \
 	"pv_pe_alloc_count,pe_start,pv_mda_size,pv_mda_free --configreport lv -o lv_uuid,"         \
 	"lv_name,lv_attr,lv_size,lv_layout,lv_role,lv_tags,lv_parent,pool_lv,lv_converting,"       \
-	"lv_merging --configreport seg -o lv_uuid,segtype,seg_start_pe,seg_pe_ranges "             \
+	"lv_merging,origin --configreport seg -o lv_uuid,segtype,seg_start_pe,seg_pe_ranges "      \
 	"--configreport pvseg -o pvseg_start"
 #define VGS "vgs --reportformat json --units b --nosuffix --shared -o vg_uuid"
 
@@ -57,6 +57,11 @@
 	"-S 'vg_uuid=\"" VG_UUID "\"" complete " && lv_tags=\"ephlvm\" && (" uuids ")' fast"
 #define COMPLETE " && vg_missing_pv_count=0"
 #define SELECT(uuids) SELECT_IN(COMPLETE, uuids)
+/* Removed are only those without snapshots. */
+#define SELECT_ALONE(complete)                               \
+	"-S 'vg_uuid=\"" VG_UUID "\"" complete               \
+	" && lv_tags=\"ephlvm\" && lv_role!=\"origin\" && (" \
+	"lv_uuid=\"" LV1_UUID "\" || lv_uuid=\"" LV2_UUID "\")' fast"
 #define SELECT_ONE SELECT("lv_uuid=\"" LV1_UUID "\"")
 #define SELECT_TWO SELECT("lv_uuid=\"" LV1_UUID "\" || lv_uuid=\"" LV2_UUID "\"")
 #define CREATE                                                                         \
@@ -221,7 +226,8 @@ static const struct verb {
 	{ activate, "lvchange --yes -ay -K " SELECT_ONE, true,
 	  "lvchange --yes -ay -K " SELECT_IN("", ONE) },
 	{ deactivate, DEACTIVATE, true, "lvchange --yes -an " SELECT_IN("", TWO) },
-	{ remove_lvs, "lvremove --yes " SELECT_TWO, true, "lvremove --yes " SELECT_IN("", TWO) },
+	{ remove_lvs, "lvremove --yes " SELECT_ALONE(COMPLETE), true,
+	  "lvremove --yes " SELECT_ALONE("") },
 	{ vg_retag, VG_RETAG "-S 'vg_uuid=\"" VG_UUID "\"" COMPLETE "' fast", true,
 	  VG_RETAG "-S vg_uuid=\"" VG_UUID "\" fast" },
 	{ no_autoactivation, NO_AUTO "-S 'vg_uuid=\"" VG_UUID "\"" COMPLETE "' fast", true,
@@ -483,6 +489,10 @@ static void takes_words_for_what_they_mean(void **state)
 		  EPHLVM_ERROR_BUSY },
 		{ 5, NULL, "  Logical volume fast/a contains a filesystem in use.\n", -EBUSY,
 		  EPHLVM_ERROR_BUSY },
+		{ 5, NULL,
+		  "  device-mapper: remove ioctl on  (253:0) failed: Device or resource busy\n"
+		  "  Unable to deactivate fast-a (253:0).\n",
+		  -EBUSY, EPHLVM_ERROR_BUSY },
 		{ 5, NULL, LOCK_HELD, -ETIMEDOUT, EPHLVM_ERROR_BUSY },
 		/* not a held lock: waiting would not help */
 		{ 5, NULL,
@@ -571,7 +581,7 @@ static void keeps_an_earlier_record(void **state)
 	struct place *p = *state;
 
 	eph_fail(p->ctx, EPHLVM_ERROR_SYSTEM, ENXIO, "mkfs", NULL, "mkfs failed");
-	FAKE_LVM_EXPECT(p->fake, .call = "lvremove --yes " SELECT_TWO, .status = 5,
+	FAKE_LVM_EXPECT(p->fake, .call = "lvremove --yes " SELECT_ALONE(COMPLETE), .status = 5,
 			.err = "  other words\n");
 	assert_int_equal(remove_lvs(p), -EIO);
 	assert_string_equal(ephlvm_error_message(p->ctx), "mkfs failed");

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Delete takes the same calls, and the same time, for a disk of any size.
+# Delete takes the same calls, and the same time, for a disk of any size; what somebody made a snapshot of stays.
 # lab: --disk-size 210G --timeout 900
 # shellcheck source=tests/lab/tap.sh
 . "$(dirname "$0")/../tap.sh"
@@ -45,6 +45,66 @@ test_the_small_one_is_purged() {
 	expect 0 ephlvm delete --yes "$(uuid 2)"
 	expect 0 ephlvm purge
 	same "$(ephlvm list --noheadings | wc -l)" 1
+}
+
+# snapshot ORIGIN: somebody's copy-on-write snapshot of it.
+snapshot() { lvcreate -qq -y -s -L 64M -n snap "$1"; }
+
+test_a_ready_volume_with_a_snapshot_is_not_deleted() {
+	expect 0 ephlvm create "$(uuid 3)" --flavor t.small --fs none
+	t=$(token)
+	plant "$out" "$t"
+	echo "$t" >/run/token3
+	snapshot "ephlvm/$(uuid 3)_disk.eph0"
+	# How removal leaves it out, asked of LVM itself.
+	lacks "$(lvs --noheadings -o lv_name -S 'lv_role!="origin"' ephlvm)" "$(uuid 3)"
+	holds "$(lvs --noheadings -o lv_name -S 'lv_role!="origin"' ephlvm)" "$(uuid 1)"
+	expect 4 ephlvm delete --yes "$(uuid 3)"
+	holds "$err" ephlvm/snap
+	holds "$(ephlvm list --json)" "has the snapshot ephlvm/snap"
+	lvremove -qq -y ephlvm/snap
+	expect 0 ephlvm delete --yes "$(uuid 3)"
+}
+
+test_trash_with_a_snapshot_is_not_purged() {
+	lvchange -ay "ephlvm/$(trash_of "$(uuid 3)")"
+	snapshot "ephlvm/$(trash_of "$(uuid 3)")"
+	expect 4 ephlvm purge
+	holds "$err" ephlvm/snap
+	[ "$(found /dev/ephlvm/snap "$(cat /run/token3)")" -gt 0 ]
+	lvremove -qq -y ephlvm/snap
+}
+
+# Then part of the tenant's bytes may be in the snapshot: it is not taken along, nor is the volume.
+test_a_snapshot_made_during_an_erase_stays() {
+	ephlvm purge --rate 8M >/run/o 2>/run/e &
+	until_true 120 eval 'ephlvm list --state trash --json | grep -q "\"done_bytes\": *[1-9]"'
+	snapshot "ephlvm/$(trash_of "$(uuid 3)")"
+	got=0
+	wait $! || got=$?
+	same "exit $got" "exit 4"
+	holds "$(cat /run/e)" snapshot
+	same "$(lvs --noheadings -o lv_name ephlvm/snap | xargs)" snap
+	lacks "$(ephlvm receipts "$(uuid 3)" --json)" lv_uuid
+	lvremove -qq -y ephlvm/snap
+	expect 0 ephlvm purge
+	same "$(lv_count ephlvm)" 1
+}
+
+test_ready_is_what_dev_leads_to() {
+	local link
+	expect 0 ephlvm create "$(uuid 4)" --flavor t.tiny
+	link=$out
+	rm "$link"
+	expect 7 ephlvm create "$(uuid 4)" --flavor t.tiny
+	holds "$err" vgmknodes
+	ln -s /dev/null "$link"
+	expect 7 ephlvm create "$(uuid 4)" --flavor t.tiny
+	holds "$err" "something else"
+	rm "$link"
+	vgmknodes ephlvm
+	expect 0 ephlvm create "$(uuid 4)" --flavor t.tiny
+	expect 0 ephlvm delete --yes --wait "$(uuid 4)"
 }
 
 run_tests
