@@ -43,17 +43,18 @@ static void read_line(const char *path, char *buf, size_t bytes)
 }
 
 /*
- * Mounts as one mount namespace sees them. The device number of the file system is compared, and
+ * Mounts as one mount namespace sees them; @whose is said behind each. The device number of the file system is compared, and
  * where that is an anonymous one (btrfs) the source, if it is in /dev: a look at any other path may hang.
  */
-static int find_mounts(const char *mountinfo, dev_t devno, struct eph_strv *holders)
+static int find_mounts(const char *mountinfo, dev_t devno, const char *whose,
+		       struct eph_strv *holders)
 {
 	_cleanup_fclose_ FILE *f = fopen(mountinfo, "re");
 	_cleanup_free_ char *line = NULL;
 	size_t room = 0;
 
 	while (f && getline(&line, &room, f) > 0) {
-		char where[1024], source[1024], text[1100];
+		char where[1024], source[1024], text[1300];
 		unsigned int maj, min;
 		const char *rest;
 		int r;
@@ -66,7 +67,7 @@ static int find_mounts(const char *mountinfo, dev_t devno, struct eph_strv *hold
 		if (makedev(maj, min) != devno &&
 		    !(strncmp(source, "/dev/", 5) == 0 && is_device(source, devno)))
 			continue;
-		snprintf(text, sizeof(text), "mounted on %s", where);
+		snprintf(text, sizeof(text), "mounted on %s%s", where, whose);
 		if (eph_strv_has(holders, text))
 			continue;
 		r = eph_strv_add(holders, text);
@@ -162,6 +163,51 @@ static bool process_has_open(const char *pid, dev_t devno)
 	return false;
 }
 
+/* "mnt:[INODE]" of a process, "" where it cannot be told. */
+static void mount_namespace(const char *pid, char *buf, size_t bytes)
+{
+	char path[64];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%.20s/ns/mnt", pid);
+	n = readlink(path, buf, bytes - 1);
+	buf[n > 0 ? n : 0] = '\0';
+}
+
+/* A container, or a service with a private /tmp, has its own mounts. One process of each namespace is asked. */
+static int find_other_namespaces(dev_t devno, struct eph_strv *holders)
+{
+	_cleanup_strv_ struct eph_strv seen = EPH_STRV_INIT;
+	_cleanup_dir_ DIR *proc = opendir("/proc");
+	struct dirent *e;
+	char ns[64];
+	int r;
+
+	mount_namespace("self", ns, sizeof(ns));
+	r = eph_strv_add(&seen, ns);
+	mount_namespace("1", ns, sizeof(ns));
+	if (r == 0)
+		r = eph_strv_add(&seen, ns);
+	while (proc && r == 0 && (e = readdir(proc))) {
+		char path[64], comm[64], whose[160];
+
+		if (e->d_name[0] < '0' || e->d_name[0] > '9')
+			continue;
+		mount_namespace(e->d_name, ns, sizeof(ns));
+		if (!ns[0] || eph_strv_has(&seen, ns))
+			continue;
+		r = eph_strv_add(&seen, ns);
+		snprintf(path, sizeof(path), "/proc/%.20s/comm", e->d_name);
+		read_line(path, comm, sizeof(comm));
+		snprintf(whose, sizeof(whose), " in the mount namespace of process %.20s (%s)",
+			 e->d_name, comm);
+		snprintf(path, sizeof(path), "/proc/%.20s/mountinfo", e->d_name);
+		if (r == 0)
+			r = find_mounts(path, devno, whose, holders);
+	}
+	return r;
+}
+
 static int find_processes(dev_t devno, struct eph_strv *holders)
 {
 	_cleanup_dir_ DIR *proc = opendir("/proc");
@@ -189,9 +235,9 @@ int eph_holders_find_static(dev_t devno, struct eph_strv *holders)
 	int r;
 
 	/* Our own mount namespace, and the host's where we are in another. */
-	r = find_mounts("/proc/self/mountinfo", devno, holders);
+	r = find_mounts("/proc/self/mountinfo", devno, "", holders);
 	if (r == 0)
-		r = find_mounts("/proc/1/mountinfo", devno, holders);
+		r = find_mounts("/proc/1/mountinfo", devno, "", holders);
 	if (r == 0)
 		r = find_swap(devno, holders);
 	if (r == 0)
@@ -204,6 +250,8 @@ int eph_holders_find(dev_t devno, struct eph_strv *holders)
 	int r;
 
 	r = eph_holders_find_static(devno, holders);
+	if (r == 0)
+		r = find_other_namespaces(devno, holders);
 	if (r == 0)
 		r = find_processes(devno, holders);
 	return r;

@@ -22,6 +22,9 @@
 /* 50 + 100 + 200 ms: time enough for udev to look at a device, not for a person to close it. */
 #define IN_USE_TRIES 4
 
+/* A report that fails is made again: it changes nothing. */
+#define READ_TRIES 3
+
 enum outcome {
 	DONE,
 	LOCKED, /* somebody else holds LVM's lock; nothing was done */
@@ -156,6 +159,11 @@ static bool again(struct tries *tries, enum outcome outcome, const struct eph_lv
 		break;
 	case IN_USE:
 		if (!job->retry_in_use || tries->n >= IN_USE_TRIES)
+			return false;
+		break;
+	case FAILED:
+		/* 2.03.16: a report beside another program's commit can end with 5 and not a word. */
+		if (job->mutating || tries->n >= READ_TRIES)
 			return false;
 		break;
 	default:

@@ -125,11 +125,11 @@ static int set_held_aside(struct ephlvm_ctx *ctx, struct ephlvm_volumes *volumes
 }
 
 /*
- * What a create left half-made, when its creator is gone, is trash. One that cannot be settled is said, and
- * keeps nobody else's trash waiting.
+ * What a create left half-made, when its creator is gone, is trash. One that cannot be settled keeps nobody
+ * else's trash waiting: the first failure goes to @ret_first, for the end, the others are warnings.
  */
 static bool settle_all(struct ephlvm_ctx *ctx, const struct eph_lvm_view *view,
-		       const struct ephlvm_volumes *half)
+		       const struct ephlvm_volumes *half, struct eph_error *ret_first)
 {
 	bool changed = false;
 
@@ -137,9 +137,13 @@ static bool settle_all(struct ephlvm_ctx *ctx, const struct eph_lvm_view *view,
 		struct eph_vg *vg = eph_lvm_vg_by_uuid(view, half->v[i]->vg_uuid);
 		bool settled = false;
 
-		if (eph_volume_settle(ctx, vg, half->v[i], false, &settled) < 0)
-			eph_warn(ctx, "half-made \"%s\" stays: %s", half->v[i]->name,
-				 ephlvm_error_message(ctx));
+		if (eph_volume_settle(ctx, vg, half->v[i], false, &settled) < 0) {
+			if (ret_first->kind == EPHLVM_ERROR_NONE)
+				*ret_first = eph_error_take(ctx);
+			else
+				eph_warn(ctx, "half-made \"%s\" stays: %s", half->v[i]->name,
+					 ephlvm_error_message(ctx));
+		}
 		eph_error_clear(&ctx->error);
 		changed = changed || settled;
 	}
@@ -209,6 +213,7 @@ int ephlvm_purge(struct ephlvm_ctx *ctx, const struct ephlvm_purge_opts *opts)
 	_cleanup_volumes_ struct ephlvm_volumes *volumes = NULL, *half = NULL;
 	_cleanup_view_ struct eph_lvm_view *view = NULL;
 	struct ephlvm_purge_opts o = EPHLVM_PURGE_OPTS_INIT;
+	struct eph_error unsettled = { 0 };
 	bool dry_run;
 	int r;
 
@@ -227,7 +232,7 @@ int ephlvm_purge(struct ephlvm_ctx *ctx, const struct ephlvm_purge_opts *opts)
 		r = eph_lvm_read(ctx, 0, &view);
 	if (r == 0 && !o.names)
 		r = eph_volumes_select(ctx, view, NULL, NULL, EPHLVM_STATE_NEW, &half);
-	if (r == 0 && half && !dry_run && settle_all(ctx, view, half)) {
+	if (r == 0 && half && !dry_run && settle_all(ctx, view, half, &unsettled)) {
 		eph_lvm_view_free(eph_steal(view));
 		r = eph_lvm_read(ctx, 0, &view);
 	}
@@ -237,10 +242,16 @@ int ephlvm_purge(struct ephlvm_ctx *ctx, const struct ephlvm_purge_opts *opts)
 		r = eph_volumes_keep_names(ctx, volumes, half);
 	if (r == 0 && !o.names)
 		r = set_held_aside(ctx, volumes, &o);
-	if (r < 0)
+	if (r == 0 && !dry_run)
+		r = eph_purge_volumes(ctx, volumes, &o, 0);
+	if (r == 0 && dry_run)
+		plan(ctx, half, volumes, &o);
+	if (unsettled.kind == EPHLVM_ERROR_NONE)
 		return r;
-	if (!dry_run)
-		return eph_purge_volumes(ctx, volumes, &o, 0);
-	plan(ctx, half, volumes, &o);
-	return 0;
+	/* Of two failures the record has room for one: what stays half-made is in no other list. */
+	if (r < 0)
+		eph_warn(ctx, "%s", ephlvm_error_message(ctx));
+	r = -unsettled.errnum;
+	eph_error_give(ctx, &unsettled);
+	return r;
 }

@@ -83,7 +83,7 @@ static int try_lock(struct ephlvm_ctx *ctx, struct eph_purge_job *job, enum eph_
 	if (r != -ETIMEDOUT || (!for_ever && now_ms() >= job->deadline_ms))
 		return r;
 	if (!job->told)
-		eph_info(ctx, "\"%s\" waits: %s", job->was->name, ephlvm_error_message(ctx));
+		eph_warn(ctx, "\"%s\" waits: %s", job->was->name, ephlvm_error_message(ctx));
 	job->told = true;
 	job->retry_ms = now_ms() + RETRY_MS;
 	eph_error_clear(&ctx->error);
@@ -204,16 +204,23 @@ static int mark_begun(struct ephlvm_ctx *ctx, const struct eph_purge_policy *pol
 	return r < 0 ? r : eph_lvm_flush(ctx, job->vg);
 }
 
-/* Where to begin: where the last purge stopped, if it was doing the same. */
-static int resume_point(struct ephlvm_ctx *ctx, const struct eph_purge_policy *policy,
-			struct eph_purge_job *job, bool *ret_filed)
+/* The checkpoint of an erase that has written nothing yet. */
+static struct eph_checkpoint first_byte(const struct eph_purge_policy *policy,
+					const struct eph_purge_job *job)
 {
-	struct eph_checkpoint c, begin = {
+	return (struct eph_checkpoint){
 		.method = policy->method,
 		.passes = eph_erase_passes(policy->method, policy->random_passes),
 		.size_bytes = job->now->size_bytes,
 		.point = { .pass = 1 },
 	};
+}
+
+/* Where to begin: where the last purge stopped, if it was doing the same. */
+static int resume_point(struct ephlvm_ctx *ctx, const struct eph_purge_policy *policy,
+			struct eph_purge_job *job, bool *ret_filed)
+{
+	struct eph_checkpoint c, begin = first_byte(policy, job);
 	int r;
 
 	r = eph_checkpoint_read(ctx, job->now->lv_uuid, &c);
@@ -454,11 +461,16 @@ int eph_purge_job_finish(struct ephlvm_ctx *ctx, const struct eph_purge_policy *
 	int r;
 
 	r = eph_eraser_end(ctx, eph_steal(job->eraser), &job->outcome);
-	/* What was taken for erased is not: the next purge begins at the first byte. */
+	/*
+	 * What was taken for erased is not: the next purge begins at the first byte. The file is kept, as where
+	 * the metadata area is full it alone says that the erase has begun.
+	 */
 	if (r == -EILSEQ) {
+		struct eph_checkpoint begin = first_byte(policy, job);
 		struct eph_error first = eph_error_take(ctx);
 
-		if (eph_checkpoint_remove(ctx, v->lv_uuid) < 0)
+		if (eph_checkpoint_write(ctx, v->lv_uuid, &begin) < 0 &&
+		    eph_checkpoint_remove(ctx, v->lv_uuid) < 0)
 			eph_warn(ctx, "%s", ephlvm_error_message(ctx));
 		eph_error_give(ctx, &first);
 	}
@@ -553,6 +565,11 @@ static int remove_and_look(struct ephlvm_ctx *ctx, struct eph_purge_job *const *
 	return r < 0 ? r : eph_lv_reread(ctx, vg->uuid, NULL, ret_view, ret_vg, &lv);
 }
 
+static const char *erased_word(const struct eph_purge_job *job)
+{
+	return job->unerased ? "not erased, as the policy says" : "erased";
+}
+
 /* Gone is what was wanted, whatever LVM said. */
 static int judge(struct ephlvm_ctx *ctx, const struct eph_vg *vg, const struct eph_purge_job *job,
 		 const struct eph_error *words)
@@ -563,8 +580,9 @@ static int judge(struct ephlvm_ctx *ctx, const struct eph_vg *vg, const struct e
 								   EPHLVM_ERROR_SYSTEM,
 				words->kind == EPHLVM_ERROR_BUSY ? EBUSY : EIO, job->now->name,
 				"see \"lvs\" and who has it open; purge again",
-				"\"%s\" is erased, but LVM did not remove it%s%s", job->now->name,
-				words->message ? ": " : "", words->message ? words->message : "");
+				"\"%s\" is %s, but LVM did not remove it%s%s", job->now->name,
+				erased_word(job), words->message ? ": " : "",
+				words->message ? words->message : "");
 	if (eph_checkpoint_remove(ctx, job->now->lv_uuid) < 0)
 		eph_warn(ctx, "%s", ephlvm_error_message(ctx));
 	eph_error_clear(&ctx->error);
@@ -604,8 +622,9 @@ void eph_purge_jobs_remove(struct ephlvm_ctx *ctx, struct eph_purge_job *const *
 		if (ret_results[i] < 0)
 			continue;
 		ret_results[i] = r < 0 ? eph_fail(ctx, whole.kind, -r, jobs[i]->now->name,
-						  "purge again", "\"%s\" is erased, then: %s",
-						  jobs[i]->now->name, whole.message) :
+						  "purge again", "\"%s\" is %s, then: %s",
+						  jobs[i]->now->name, erased_word(jobs[i]),
+						  whole.message) :
 					 judge(ctx, vg, jobs[i], &words);
 		ret_errors[i] = eph_error_take(ctx);
 		left += r == 0 && ret_results[i] < 0;

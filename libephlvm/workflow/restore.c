@@ -18,6 +18,12 @@
 #include "util/cleanup.h"
 #include "workflow/trash.h"
 
+/*
+ * A purge that waits for its drive has the volume's lock for a moment, each half second; one that erases keeps
+ * it, and is not waited for.
+ */
+#define PURGE_LOOKS_MS 2000
+
 /* What @name means: an instance's volumes in these states, or the one called "VG/LV". */
 static int select_named(struct ephlvm_ctx *ctx, const struct eph_lvm_view *view, const char *name,
 			unsigned int states, struct ephlvm_volumes **ret_volumes)
@@ -307,7 +313,8 @@ static int restore_all(struct ephlvm_ctx *ctx, const struct ephlvm_restore_opts 
 		struct eph_lv *lv;
 
 		/* Under the lock that a purge takes: it has not begun, and will not now. */
-		r = eph_lock_take(ctx, EPH_LOCK_VOLUME, trash->v[i]->lv_uuid, 0, &lock);
+		r = eph_lock_take(ctx, EPH_LOCK_VOLUME, trash->v[i]->lv_uuid, PURGE_LOOKS_MS,
+				  &lock);
 		if (r == 0)
 			r = eph_lv_reread(ctx, trash->v[i]->vg_uuid, trash->v[i]->lv_uuid, &again,
 					  &vg, &lv);
@@ -373,7 +380,7 @@ static int set_hold(struct ephlvm_ctx *ctx, const struct eph_lvm_view *view,
 	if (dry_run)
 		return 0;
 	/* A purge that has begun would not see it. */
-	r = eph_lock_take(ctx, EPH_LOCK_VOLUME, v->lv_uuid, 0, &lock);
+	r = eph_lock_take(ctx, EPH_LOCK_VOLUME, v->lv_uuid, PURGE_LOOKS_MS, &lock);
 	snprintf(at, sizeof(at), "%lld", (long long)time(NULL));
 	if (r == 0 &&
 	    eph_tags_change(&v->raw_tags, "ephlvm.hold", hold ? at : NULL, &del, &add) < 0)

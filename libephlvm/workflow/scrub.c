@@ -127,6 +127,25 @@ static int find_pool(struct ephlvm_ctx *ctx, const char *pool, struct eph_lvm_vi
 	return r;
 }
 
+/* The proof is what a scrub is for. */
+static int check_proven(struct ephlvm_ctx *ctx, const char *pool)
+{
+	_cleanup_view_ struct eph_lvm_view *view = NULL;
+	const struct eph_config *config;
+	struct eph_vg *vg;
+	int r;
+
+	r = eph_config_get(ctx, &config);
+	if (r == 0)
+		r = find_pool(ctx, pool, &view, &vg);
+	if (r < 0 || eph_clean_holds(ctx, vg, config->lock_timeout_ms))
+		return r;
+	return eph_fail(ctx, EPHLVM_ERROR_SYSTEM, EAGAIN, vg->name,
+			"scrub again when nothing else changes the volume group; see the warnings",
+			"the free space of \"%s\" was erased, but it could not be proven clean",
+			vg->name);
+}
+
 static int scrub_locked(struct ephlvm_ctx *ctx, const char *pool, unsigned int flags)
 {
 	_cleanup_view_ struct eph_lvm_view *view = NULL;
@@ -146,7 +165,7 @@ static int scrub_locked(struct ephlvm_ctx *ctx, const char *pool, unsigned int f
 	if (extents == 0 && !(flags & EPHLVM_DRY_RUN))
 		eph_clean_set(ctx, vg, EPH_CLEAN_NO_FREE);
 	if (extents == 0)
-		return 0;
+		return flags & EPHLVM_DRY_RUN ? 0 : check_proven(ctx, pool);
 	r = scrub_name(&name);
 	if (r < 0)
 		return eph_fail(ctx, EPHLVM_ERROR_INTERNAL, -r, NULL, NULL,
@@ -165,7 +184,8 @@ static int scrub_locked(struct ephlvm_ctx *ctx, const char *pool, unsigned int f
 	if (r < 0)
 		return r;
 	eph_clean_set(ctx, vg, EPH_CLEAN_NO_FREE);
-	return purge_carved(ctx, vg, name, subject);
+	r = purge_carved(ctx, vg, name, subject);
+	return r < 0 ? r : check_proven(ctx, pool);
 }
 
 int ephlvm_pool_scrub(struct ephlvm_ctx *ctx, const char *pool, unsigned int flags)

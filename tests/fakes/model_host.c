@@ -31,7 +31,6 @@
 #include "pure/naming.h"
 
 #define VG_UUID "vvvvvv-aaaa-aaaa-aaaa-aaaa-aaaa-aaaaaa"
-#define PV_UUID "pppppp-aaaa-aaaa-aaaa-aaaa-aaaa-aaaaaa"
 #define EXTENT ((uint64_t)4 << 20)
 #define PER_SLOT (MODEL_SLOT_BYTES / EXTENT)
 #define BLOCK 4096
@@ -280,7 +279,7 @@ static void report(struct model_host *m, FILE *f)
 		(unsigned long long)EXTENT, (unsigned long long)(MODEL_SLOTS * PER_SLOT),
 		(unsigned long long)(MODEL_SLOTS * PER_SLOT - used), m->seqno);
 	fprintf(f,
-		"\"pv\":[{\"pv_uuid\":\"" PV_UUID
+		"\"pv\":[{\"pv_uuid\":\"" MODEL_PV_UUID
 		"\",\"pv_name\":\"/dev/model\",\"pv_attr\":\"a--\",\"pv_size\":\"%llu\","
 		"\"pv_free\":\"%llu\",\"pv_pe_count\":\"%llu\",\"pv_pe_alloc_count\":\"%u\","
 		"\"pe_start\":\"1048576\",\"pv_mda_size\":\"68153344\",\"pv_mda_free\":\"34074112\"}],",
@@ -537,6 +536,10 @@ static void answer(void *data, const char *call, struct fake_lvm_call *ret_answe
 
 /* --- what stands in the place of the other edges --- */
 
+int __wrap_eph_mark(struct ephlvm_ctx *ctx, const char *name);
+int __real_eph_mark(struct ephlvm_ctx *ctx, const char *name);
+int __wrap_eph_step(struct ephlvm_ctx *ctx, const char *name);
+int __real_eph_step(struct ephlvm_ctx *ctx, const char *name);
 int __wrap_eph_dm_check(struct ephlvm_ctx *ctx);
 int __wrap_eph_dm_info(struct ephlvm_ctx *ctx, const char *vg_uuid, const char *lv_uuid,
 		       struct eph_dm_info *ret_info);
@@ -553,6 +556,19 @@ int __wrap_eph_drive_read(struct ephlvm_ctx *ctx, const char *path, struct eph_d
 int __wrap_eph_virt_read(struct ephlvm_ctx *ctx, struct eph_virt_uses *ret_uses);
 int __wrap_eph_fs_make(struct ephlvm_ctx *ctx, int fd, const char *subject, const char *fs,
 		       const char *label);
+
+/* Where a process that is killed was: the log of a purge's threads comes too late for that. */
+int __wrap_eph_mark(struct ephlvm_ctx *ctx, const char *name)
+{
+	snprintf(host->mark, sizeof(host->mark), "%s", name);
+	return __real_eph_mark(ctx, name);
+}
+
+int __wrap_eph_step(struct ephlvm_ctx *ctx, const char *name)
+{
+	snprintf(host->mark, sizeof(host->mark), "%s", name);
+	return __real_eph_step(ctx, name);
+}
 
 int __wrap_eph_dm_check(struct ephlvm_ctx *ctx)
 {
@@ -717,7 +733,7 @@ void model_host_reset(struct model_host *m)
 		close(fd);
 		model_plant(m, i, "former");
 	}
-	*pv = fake_pv_new(PV_UUID, (uint64_t)256 << 10);
+	*pv = fake_pv_new(MODEL_PV_UUID, (uint64_t)256 << 10);
 	write_metadata(m);
 	make_durable(m);
 }
@@ -757,6 +773,6 @@ struct ephlvm_ctx *model_host_ctx(struct model_host *m)
 	ephlvm_ctx_set_log(ctx, EPHLVM_LOG_DEBUG, log_fn, NULL);
 	fake = fake_lvm_install(ctx);
 	fake_lvm_answer_with(fake, answer, m);
-	fake_lvm_put_pv(fake, PV_UUID, pv->fd);
+	fake_lvm_put_pv(fake, MODEL_PV_UUID, pv->fd);
 	return ctx;
 }

@@ -16,6 +16,7 @@
 
 #include "core/context.h"
 
+#define MODEL_PV_UUID "pppppp-aaaa-aaaa-aaaa-aaaa-aaaa-aaaaaa" /* of its one drive */
 #define MODEL_SLOTS 4
 #define MODEL_SLOT_BYTES ((uint64_t)8 << 20)
 #define MODEL_LVS 8
@@ -60,6 +61,7 @@ struct model_host {
 	unsigned int snapshot_lost; /* a snapshot removed with its origin, or written to through it */
 	enum model_spoil spoil;
 	unsigned int spoil_at, changes; /* the how maniest change since changes was 0; 0: none */
+	char mark[40]; /* the one that was met last, by any thread */
 	unsigned int unmarked; /* a change by LVM without a mark of its own before it */
 };
 

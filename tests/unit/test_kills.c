@@ -5,7 +5,8 @@
  * so that no state in which a crash can leave the host is left out (but for a drive's cache: that is the lab's).
  *
  * EPHLVM_KILLS_ALL=1 takes all marks, as "./check kills" does, else a sample; EPHLVM_KILLS_ONLY=OPERATION one operation.
- * EPHLVM_KILLS_TABLE=FILE writes what was found: operation, mark, how, outcome.
+ * EPHLVM_KILLS_TABLE=FILE writes what was found: operation, number and name of the mark, what was done there, what of
+ * instance A was there then, what settled it.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -25,6 +26,7 @@
 #include "fakes/model_host.h"
 #include "fakes/model_ops.h"
 #include "pure/naming.h"
+#include "util/text.h"
 
 #define A "11111111-0000-4000-8000-000000000001"
 #define B "22222222-0000-4000-8000-000000000002"
@@ -369,10 +371,32 @@ static void prepare(const struct scenario *s)
 		s->prepare();
 }
 
+/* What a cut left, as the next command finds it. */
+static struct found {
+	char mark[40];
+	const char *volume;
+} found;
+
+static void look(void)
+{
+	const struct model_lv *lv = NULL;
+
+	for (unsigned int i = 0; i < MODEL_LVS && !lv; i++)
+		if (m->lvs[i].there && eph_streq(model_lv_tag(&m->lvs[i], "ephlvm.instance="), A))
+			lv = &m->lvs[i];
+	snprintf(found.mark, sizeof(found.mark), "%s", m->mark);
+	found.volume = !lv						   ? "no volume" :
+		       model_lv_tag(lv, "ephlvm.erase=")		   ? "trash, erase begun" :
+		       eph_trash_name_match(lv->name)			   ? "trash" :
+		       eph_streq(model_lv_tag(lv, "ephlvm.state="), "new") ? "half-made" :
+									     "ready";
+}
+
 static void tell(const struct scenario *s, unsigned int mark, const char *how, const char *outcome)
 {
 	if (table)
-		fprintf(table, "%s\t%u\t%s\t%s\n", s->name, mark, how, outcome);
+		fprintf(table, "%s\t%u\t%s\t%s\t%s\t%s\n", s->name, mark, found.mark, how,
+			found.volume, outcome);
 }
 
 /* Cut at mark @n; then the same command again, or those that run at boot and from a timer. */
@@ -388,6 +412,7 @@ static bool cut(const struct scenario *s, const char *variable, unsigned int n, 
 	if (kill && WIFEXITED(status))
 		return false; /* no such mark any more */
 	assert_true(kill ? WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL : WIFEXITED(status));
+	look();
 	done = WIFEXITED(status) && WEXITSTATUS(status) == 0;
 	check_always();
 	if (again) {
@@ -454,6 +479,7 @@ static bool cut_then_power(const struct scenario *s, unsigned int n)
 	prepare(s);
 	snprintf(spec, sizeof(spec), "#%u", n);
 	status = in_child(s->op, "EPHLVM_STOP_AT", spec);
+	look();
 	must(s->op);
 	model_power_cut(m);
 	must(model_op_activate);
@@ -495,6 +521,7 @@ static bool spoilt(const struct scenario *s, unsigned int nth, enum model_spoil 
 	m->spoil_at = 0;
 	if (m->changes < nth)
 		return false;
+	look();
 	assert_true(WIFEXITED(status) && WEXITSTATUS(status) <= 1);
 	done = WEXITSTATUS(status) == 0;
 	if (other && model_lv_by_name(m, "foreign"))

@@ -355,14 +355,13 @@ static bool has_to_succeed(const struct op *op)
 	}
 }
 
-/* Is it one that a purge takes? A half-made one may stay, with a warning, where the purge was disturbed. */
-static bool is_left(const struct model_lv *lv, bool disturbed)
+/* Is it one that a purge takes? */
+static bool is_left(const struct model_lv *lv)
 {
-	return lv->there && is_trash(lv) && !model_lv_tag(lv, "ephlvm.hold=") &&
-	       !(disturbed && eph_streq(model_lv_tag(lv, "ephlvm.state="), "new"));
+	return lv->there && is_trash(lv) && !model_lv_tag(lv, "ephlvm.hold=");
 }
 
-static void check_done(const struct op *op, bool disturbed)
+static void check_done(const struct op *op)
 {
 	struct ephlvm_ctx *ctx;
 
@@ -381,12 +380,9 @@ static void check_done(const struct op *op, bool disturbed)
 	case PURGE_DISCARD:
 	case PURGE_NONE:
 		for (unsigned int i = 0; i < MODEL_LVS; i++)
-			assert_false(is_left(&m->lvs[i], disturbed));
+			assert_false(is_left(&m->lvs[i]));
 		break;
 	case SCRUB:
-		/* A proof that cannot be kept is a warning. */
-		if (disturbed)
-			break;
 		ctx = model_host_ctx(m);
 		assert_true(is_proven(ctx));
 		ephlvm_ctx_unref(ctx);
@@ -510,7 +506,7 @@ static enum result step(const struct op *op, const struct disturbance *d)
 	if (d->kind == POWER)
 		plain_activate();
 	if (result == SUCCEEDED)
-		check_done(op, d->kind != NOTHING);
+		check_done(op);
 	return result;
 }
 

@@ -5,7 +5,7 @@
 # shellcheck source=tests/lab/tap.sh
 . "$(dirname "$0")/../tap.sh"
 small_flavors
-MORE=2
+MORE=1
 VG=eph-pool # a hyphen: device-mapper doubles it
 
 json() { # FIELD of the first volume in $out
@@ -434,6 +434,90 @@ test_more_damaged_tags_are_not_touched() {
 	lvchange -qq --deltag ephlvm.v=2 --addtag ephlvm.v=1 $VG/"$(uuid 9)_disk.eph0"
 	expect 0 ephlvm delete --yes --wait "$(uuid 9)"
 }
+
+# --- somebody has it ---
+
+test_more_mounted_in_another_namespace() {
+	expect 0 ephlvm create "$(uuid 95)" --flavor t.tiny
+	unshare -m sh -c "mount '$out' /mnt && touch /run/mounted && exec sleep 1000" &
+	until_true 60 [ -e /run/mounted ]
+	expect 4 ephlvm delete --yes "$(uuid 95)"
+	holds "$err" "mounted on /mnt in the mount namespace of process"
+	kill $!
+	wait $! 2>/dev/null || true
+	expect 0 ephlvm delete --yes --wait "$(uuid 95)"
+}
+
+test_more_a_short_look_is_waited_for() {
+	expect 0 ephlvm create "$(uuid 96)" --flavor t.tiny
+	(exec 9<"$out" && exec sleep 1) &
+	expect 0 ephlvm delete --yes --wait "$(uuid 96)"
+}
+
+# A suspended device answers nobody: no command hangs on it. Left behind by a killed command, it is LVM's to resume.
+test_more_suspended() {
+	expect 0 ephlvm create "$(uuid 97)" --flavor t.tiny --fs none
+	t=$(token)
+	plant "$out" "$t"
+	expect 0 ephlvm delete --yes "$(uuid 97)"
+	lvchange -ay "$VG/$(trash_of "$(uuid 97)")"
+	dmsetup suspend "$(dmsetup info -c --noheadings -o name "/dev/$VG/$(trash_of "$(uuid 97)")")"
+	expect 0 timeout 120 ephlvm list --json
+	[ "$(found /dev/nvme0n1 "$t")" -gt 0 ]
+	expect 0 timeout 300 ephlvm purge
+	same "$(found /dev/nvme0n1 "$t")" 0
+	expect 0 ephlvm create "$(uuid 97)" --flavor t.tiny
+	dmsetup suspend "$(dmsetup info -c --noheadings -o name "$out")"
+	expect 0 timeout 300 ephlvm delete --yes --wait "$(uuid 97)"
+}
+
+# --- something else is where it should be ---
+
+test_more_a_file_in_place_of_the_node() {
+	local node number kind
+	expect 0 ephlvm create "$(uuid 98)" --flavor t.tiny --fs none
+	t=$(token)
+	plant "$out" "$t"
+	expect 0 ephlvm delete --yes "$(uuid 98)"
+	lvchange -ay "$VG/$(trash_of "$(uuid 98)")"
+	node=$(readlink -f "/dev/$VG/$(trash_of "$(uuid 98)")")
+	number=$(lsblk -dno MAJ:MIN "$node" | xargs)
+	for kind in file link device; do
+		rm "$node"
+		case $kind in
+		file) truncate -s 64M "$node" ;;
+		link) ln -s /dev/nvme0n1 "$node" ;;
+		device) mknod "$node" b 7 200 ;;
+		esac
+		expect 7 ephlvm purge
+		[ $kind = device ] || holds "$err" "$node"
+		[ $kind != file ] || same "$(stat -c '%s %b' "$node")" "$((64 << 20)) 0"
+		[ "$(found /dev/nvme0n1 "$t")" -gt 0 ]
+	done
+	rm "$node"
+	mknod "$node" b "${number%:*}" "${number#*:}"
+	expect 0 ephlvm purge
+	same "$(found /dev/nvme0n1 "$t")" 0
+}
+
+# Then LVM makes nodes and links itself, and nothing is waited for in vain.
+test_more_no_udev_at_all() {
+	pkill systemd-udevd
+	until_true 30 eval '! pgrep systemd-udevd'
+	mv /run/udev /run/udev.off
+	got=0
+	(
+		set -e
+		expect 0 ephlvm create "$(uuid 99)" --flavor t.tiny
+		[ -b "$out" ]
+		expect 0 ephlvm delete --yes --wait "$(uuid 99)"
+	) || got=1
+	mv /run/udev.off /run/udev
+	/lib/systemd/systemd-udevd --daemon
+	same $got 0
+}
+
+# --- and after all ---
 
 test_foreign_lv_was_untouched_by_all_that() {
 	same "$(sha256sum </dev/$VG/foreign)" "$(cat /run/foreign.sum)"

@@ -34,6 +34,18 @@ make_other_flaky() {
 	losetup -d "$loop"
 }
 make_other_flaky
+MORE=2
+# A configuration whose deadlines come soon.
+cat >/etc/ephlvm/short.json <<-JSON
+	{"timeouts": {"command": 5, "lock": 5, "read": 20}, "flavors": {
+	  "t.tiny": {"vcpus": 1, "ram": "1G", "root": "1G", "ephemeral": "64M"}}}
+JSON
+# duo: the pool "duo" on two drives, for one test.
+duo() {
+	vgremove -qq -ff -y duo 2>/dev/null || true
+	wipefs -qa /dev/nvme1n1 /dev/nvme2n1
+	expect 0 ephlvm pool init --yes --pool duo /dev/nvme1n1 /dev/nvme2n1
+}
 
 test_eio_during_erase_keeps_the_volume() {
 	table_good | dmsetup create flaky-drive
@@ -58,7 +70,7 @@ test_eio_during_erase_keeps_the_volume() {
 	same "$(found /dev/nvme0n1 "$t")" 0
 }
 
-test_eio_during_create_leaves_nothing() {
+test_more_eio_during_create_leaves_nothing() {
 	start=$(pvs --noheadings --nosuffix --units s -o pe_start /dev/mapper/flaky-drive | xargs)
 	table_bad $((start + 204800)) 8 | swap_table
 	expect 7 ephlvm create "$(uuid 2)" --flavor t.small --pool flaky
@@ -68,7 +80,7 @@ test_eio_during_create_leaves_nothing() {
 	expect 0 ephlvm delete --yes --wait "$(uuid 2)"
 }
 
-test_a_drive_that_drops_writes_is_caught() {
+test_more_a_drive_that_drops_writes_is_caught() {
 	expect 0 ephlvm create "$(uuid 3)" --flavor t.small --pool flaky
 	plant "$out" "$(token)"
 	expect 0 ephlvm delete --yes "$(uuid 3)"
@@ -96,7 +108,7 @@ drive_rescan() {
 }
 
 test_missing_drive_blocks_what_it_must() {
-	expect 0 ephlvm pool init --yes --pool duo /dev/nvme1n1 /dev/nvme2n1
+	duo
 	expect 0 ephlvm create "$(uuid 4)" --flavor t.small --pool duo
 	t=$(token)
 	plant "$out" "$t"
@@ -130,7 +142,8 @@ test_missing_drive_blocks_what_it_must() {
 	expect 0 ephlvm delete --yes --wait "$(uuid 5)"
 }
 
-test_one_dead_volume_keeps_no_other_inactive() {
+test_more_one_dead_volume_keeps_no_other_inactive() {
+	duo
 	expect 0 ephlvm create "$(uuid 41)" --flavor t.tiny --pool duo
 	expect 0 ephlvm create "$(uuid 42)" --flavor t.tiny --pool flaky
 	gone=$(lvs --noheadings -o devices duo | xargs | sed 's/(.*//; s,/dev/,,')
@@ -146,7 +159,7 @@ test_one_dead_volume_keeps_no_other_inactive() {
 }
 
 # What a kill leaves now and then: a device without a live table.
-test_device_without_a_table_is_activated_anew() {
+test_more_device_without_a_table_is_activated_anew() {
 	expect 0 ephlvm create "$(uuid 43)" --flavor t.tiny --pool flaky
 	lv="$(uuid 43)_disk.eph0"
 	dm=$(dmsetup info -c --noheadings -o name,uuid --separator ' ' | grep "$(uuid 43 | sed 's/-/--/g')")
@@ -157,7 +170,8 @@ test_device_without_a_table_is_activated_anew() {
 	expect 0 ephlvm delete --yes --wait "$(uuid 43)"
 }
 
-test_volume_on_a_missing_drive_stays_trash() {
+test_more_volume_on_a_missing_drive_stays_trash() {
+	duo
 	expect 0 ephlvm create "$(uuid 6)" --flavor t.small --pool duo
 	t=$(token)
 	plant "$out" "$t"
@@ -175,9 +189,9 @@ test_volume_on_a_missing_drive_stays_trash() {
 	same "$(found "/dev/$gone" "$t")" 0
 }
 
-test_full_metadata_area() {
-	vgremove -qq -ff -y duo
-	wipefs -qa /dev/nvme1n1
+test_more_full_metadata_area() {
+	vgremove -qq -ff -y duo 2>/dev/null || true
+	wipefs -qa /dev/nvme1n1 /dev/nvme2n1
 	vgcreate -qq -y small /dev/nvme1n1 # LVM's default area of 1 MiB
 	expect 0 ephlvm pool init --yes --vg small --pool small
 	holds "$err" "room for about"
@@ -203,9 +217,8 @@ test_full_metadata_area() {
 	vgremove -qq -ff -y small
 }
 
-test_pvmove_in_progress_is_not_aborted() {
-	wipefs -qa /dev/nvme1n1 /dev/nvme2n1
-	expect 0 ephlvm pool init --yes --pool duo /dev/nvme1n1 /dev/nvme2n1
+test_more_pvmove_in_progress_is_not_aborted() {
+	duo
 	expect 0 ephlvm create "$(uuid 9)" --flavor t.large --pool duo
 	from=$(lvs --noheadings -o devices duo | xargs | sed 's/(.*//')
 	modprobe dm_mirror
@@ -221,11 +234,7 @@ test_pvmove_in_progress_is_not_aborted() {
 	expect 0 ephlvm delete --yes --wait "$(uuid 9)"
 }
 
-test_udevd_stopped_ends_at_the_deadline() {
-	cat >/etc/ephlvm/short.json <<-JSON
-	{"timeouts": {"command": 5, "lock": 5, "read": 20}, "flavors": {
-	  "t.tiny": {"vcpus": 1, "ram": "1G", "root": "1G", "ephemeral": "64M"}}}
-	JSON
+test_more_udevd_stopped_ends_at_the_deadline() {
 	udevadm control --stop-exec-queue
 	kill -STOP "$(pidof systemd-udevd)"
 	got=0
@@ -244,7 +253,7 @@ test_udevd_stopped_ends_at_the_deadline() {
 	expect 0 ephlvm delete --yes --wait "$(uuid 10)"
 }
 
-test_held_lock_ends_at_the_deadline() {
+test_more_held_lock_ends_at_the_deadline() {
 	expect 0 ephlvm create "$(uuid 11)" --flavor t.tiny --pool flaky
 	# Give the lock to a process that keeps it, as a hung LVM command does.
 	flock /run/lock/lvm/V_flaky sleep 1000 &
@@ -263,7 +272,7 @@ test_held_lock_ends_at_the_deadline() {
 	expect 0 ephlvm delete --yes --wait "$(uuid 11)"
 }
 
-test_two_vgs_of_one_name_are_refused() {
+test_more_two_vgs_of_one_name_are_refused() {
 	expect 0 ephlvm create "$(uuid 13)" --flavor t.tiny --pool flaky
 	loop=$(losetup -f --show /run/other.img)
 	udevadm settle

@@ -252,7 +252,7 @@ test_more_one_open_does_not_keep_the_others() {
 }
 
 # A SCSI drive that says that discards are done and keeps the data.
-test_drive_that_keeps_what_is_discarded() {
+test_more_drive_that_keeps_what_is_discarded() {
 	modprobe scsi_debug dev_size_mb=256 lbpu=1 lbpws=0 lbprz=0 physblk_exp=3
 	until_true 30 sh -c 'lsblk -dno NAME,MODEL | grep -q scsi_debug'
 	drive=/dev/$(lsblk -dno NAME,MODEL | awk '/scsi_debug/ { print $1 }')
@@ -273,7 +273,7 @@ test_drive_that_keeps_what_is_discarded() {
 }
 
 # A drive that acknowledges writes and drops those of every other second.
-test_drive_that_drops_writes() {
+test_more_drive_that_drops_writes() {
 	local sectors=$((1 << 20))
 	echo "0 $sectors linear /dev/nvme1n1 2048" | dmsetup create drops
 	expect 0 ephlvm pool init --yes --pool drops --vg drops /dev/mapper/drops

@@ -4,6 +4,7 @@
 # shellcheck source=tests/lab/tap.sh
 . "$(dirname "$0")/../tap.sh"
 small_flavors
+TEST_LIMIT=18000
 WORKERS=16
 ROUNDS=${EPHLVM_ROUNDS:-50}
 
