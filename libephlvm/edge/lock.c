@@ -2,7 +2,8 @@
 /*
  * lock.c - our own locks: flock on one file per instance, volume or pool in /run/ephlvm.
  * Owns the folder and the files in it. The lock is the flock, not the file: files come and go, so
- * after each flock the inode is compared with what the name shows. Must not lock anything of LVM's.
+ * after each flock the inode is compared with what the name shows. Who waits stands in a queue, so that
+ * nobody is passed by until its deadline is over. Must not lock anything of LVM's.
  */
 #include "edge/lock.h"
 
@@ -20,14 +21,15 @@
 
 #define ID_MAX 128
 #define NAME_SIZE (ID_MAX + 16)
-#define FIRST_WAIT_MS 5
-#define LONGEST_WAIT_MS 50
+#define FIRST_WAIT_MS 1
+#define LONGEST_WAIT_MS 10
 
 struct eph_lock {
 	int dir_fd, fd;
 	char name[NAME_SIZE];
 	int how; /* LOCK_EX or LOCK_SH */
 	bool stays; /* its file is not removed: others may share it */
+	int64_t came; /* place in the queue: when it was asked for, in ns. 0: does not queue */
 };
 
 static const char *lock_dir(void)
@@ -82,12 +84,18 @@ static int lock_fail(struct ephlvm_ctx *ctx, const char *path, int errnum, const
 			"\"%s\" for locks cannot be %s: %s", path, doing, strerror(errnum));
 }
 
-static int64_t now_ms(void)
+/* The same clock in all processes of the host. */
+static int64_t now_ns(void)
 {
 	struct timespec ts;
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+static int64_t now_ms(void)
+{
+	return now_ns() / 1000000;
 }
 
 /*
@@ -174,15 +182,74 @@ static bool same_file(const struct eph_lock *lock)
 	return open_st.st_dev == name_st.st_dev && open_st.st_ino == name_st.st_ino;
 }
 
-/* One try. 0; -EWOULDBLOCK, without a record: held, and the file stays open to look at. */
+/* --- the queue --- */
+
+/*
+ * Who waits locks one byte of the file, at the offset of the moment it came: those before it have lower ones, and
+ * none is left where a waiter dies. It keeps the order and nothing else: the flock decides.
+ */
+static struct flock places(const struct eph_lock *lock, int64_t from, int64_t n)
+{
+	return (struct flock){
+		.l_type = lock->how == LOCK_EX ? F_WRLCK : F_RDLCK,
+		.l_whence = SEEK_SET,
+		.l_start = from,
+		.l_len = n,
+	};
+}
+
+/* One that finds no place only waits without one. */
+static void queue_up(const struct eph_lock *lock)
+{
+	struct flock place = places(lock, lock->came, 1);
+
+	if (lock->came > 0)
+		(void)fcntl(lock->fd, F_OFD_SETLK, &place);
+}
+
+static void leave_queue(const struct eph_lock *lock)
+{
+	struct flock place = places(lock, lock->came, 1);
+
+	place.l_type = F_UNLCK;
+	if (lock->came > 0)
+		(void)fcntl(lock->fd, F_OFD_SETLK, &place);
+}
+
+/* Nobody came before that it cannot share with. */
+static bool is_first(const struct eph_lock *lock)
+{
+	struct flock before = places(lock, 0, lock->came);
+
+	return lock->came == 0 || fcntl(lock->fd, F_OFD_GETLK, &before) < 0 ||
+	       before.l_type == F_UNLCK;
+}
+
+static bool others_wait(const struct eph_lock *lock)
+{
+	struct flock all = places(lock, 0, 0);
+
+	return fcntl(lock->fd, F_OFD_GETLK, &all) == 0 && all.l_type != F_UNLCK;
+}
+
+/* --- waiting --- */
+
+/* 0; -EWOULDBLOCK without a record: held, or others are first; the file stays open to look at. */
 static int try_once(struct ephlvm_ctx *ctx, struct eph_lock *lock)
 {
 	int r;
 
 	for (;;) {
-		r = open_file(ctx, lock);
-		if (r < 0)
-			return r;
+		/* Its holder may have removed it meanwhile: then the new one, in the same place. */
+		if (lock->fd < 0 || !same_file(lock)) {
+			eph_closep(&lock->fd);
+			r = open_file(ctx, lock);
+			if (r < 0)
+				return r;
+			queue_up(lock);
+		}
+		if (!is_first(lock))
+			return -EWOULDBLOCK;
 		do
 			r = flock(lock->fd, lock->how | LOCK_NB);
 		while (r < 0 && errno == EINTR);
@@ -191,11 +258,10 @@ static int try_once(struct ephlvm_ctx *ctx, struct eph_lock *lock)
 		if (r < 0)
 			return lock_fail(ctx, lock->name, errno, "locked");
 		if (same_file(lock))
-			return 0;
-		/* Its holder removed it between our open and our flock: take the new one. */
-		close(lock->fd);
-		lock->fd = -1;
+			break;
 	}
+	leave_queue(lock);
+	return 0;
 }
 
 static void sleep_ms(int64_t ms)
@@ -224,6 +290,8 @@ static int wait_for(struct ephlvm_ctx *ctx, struct eph_lock *lock, const char *i
 	int64_t deadline = now_ms() + timeout_ms, wait = FIRST_WAIT_MS, left;
 	int r;
 
+	if (timeout_ms > 0)
+		lock->came = now_ns();
 	for (;;) {
 		r = try_once(ctx, lock);
 		if (r != -EWOULDBLOCK)
@@ -234,8 +302,6 @@ static int wait_for(struct ephlvm_ctx *ctx, struct eph_lock *lock, const char *i
 		r = eph_cancelled(ctx);
 		if (r < 0)
 			return r;
-		close(lock->fd);
-		lock->fd = -1;
 		sleep_ms(wait < left ? wait : left);
 		wait = wait * 2 < LONGEST_WAIT_MS ? wait * 2 : LONGEST_WAIT_MS;
 	}
@@ -297,8 +363,13 @@ void eph_lock_release(struct eph_lock *lock)
 {
 	if (!lock)
 		return;
-	/* Only our own file: a name that shows another one is somebody else's lock by now. */
-	if (!lock->stays && same_file(lock))
+	/*
+	 * Only our own file: a name that shows another one is somebody else's lock by now. Those who wait keep it,
+	 * and the last of them removes it.
+	 */
+	if (!lock->stays && !others_wait(lock) && same_file(lock))
 		unlinkat(lock->dir_fd, lock->name, 0);
+	/* Said, not left to the close: a child between fork and exec has the descriptor too. */
+	(void)flock(lock->fd, LOCK_UN);
 	lock_free(lock);
 }

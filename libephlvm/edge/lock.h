@@ -3,7 +3,8 @@
  * edge/lock.h - our own locks: flock on a file per resource in /run/ephlvm (root, 0700).
  *
  * Order: instance, volume, then LVM's own. Held for a whole workflow; the descriptor is
- * close-on-exec, so no child holds a lock beyond its parent's life.
+ * close-on-exec, so no child holds a lock beyond its parent's life. Who waits gets it in the order of
+ * asking; who does not wait (0) may come before them.
  */
 #ifndef EPH_EDGE_LOCK_H
 #define EPH_EDGE_LOCK_H

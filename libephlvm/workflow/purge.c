@@ -244,6 +244,9 @@ int ephlvm_purge(struct ephlvm_ctx *ctx, const struct ephlvm_purge_opts *opts)
 		r = set_held_aside(ctx, volumes, &o);
 	if (r == 0 && !dry_run)
 		r = eph_purge_volumes(ctx, volumes, &o, 0);
+	/* Also what another purge removed, killed before its flush: it would come back as trash. */
+	if (r == 0 && !dry_run)
+		r = eph_pools_flush(ctx, view, NULL, NULL);
 	if (r == 0 && dry_run)
 		plan(ctx, half, volumes, &o);
 	if (unsettled.kind == EPHLVM_ERROR_NONE)

@@ -107,19 +107,7 @@ static int select_trash(struct ephlvm_ctx *ctx, const struct eph_lvm_view *view,
 	return r;
 }
 
-static bool has_volume_in(const struct ephlvm_volumes *volumes, const struct eph_vg *vg)
-{
-	for (size_t i = 0; i < volumes->n; i++)
-		if (strcmp(volumes->v[i]->vg_uuid, vg->uuid) == 0)
-			return true;
-	return false;
-}
-
-/*
- * The delete before may have died between its commit and the flush: what is reported as deleted must not come back
- * after a power cut. Where its trash is that must succeed. Where none of it is seen it may have been purged
- * since; then all pools are flushed, and one that cannot be is its own trouble, not this delete's.
- */
+/* What an earlier delete made trash is reported as deleted too: that must not come back after a power cut. */
 static int flush_former(struct ephlvm_ctx *ctx, const struct eph_lvm_view *view,
 			const char *instance, const struct ephlvm_volumes *volumes)
 {
@@ -127,26 +115,7 @@ static int flush_former(struct ephlvm_ctx *ctx, const struct eph_lvm_view *view,
 	int r;
 
 	r = select_trash(ctx, view, instance, NULL, &trash);
-	for (size_t i = 0; r == 0 && i < view->n_vgs; i++) {
-		const struct eph_vg *vg = &view->vgs[i];
-		bool former = has_volume_in(trash, vg);
-
-		if (!eph_vg_pool_name(vg) || has_volume_in(volumes, vg))
-			continue;
-		if (!former && volumes->n > 0)
-			continue;
-		r = eph_step(ctx, "flush");
-		if (r < 0)
-			return r;
-		r = eph_lvm_flush(ctx, vg);
-		if (r < 0 && !former) {
-			eph_warn(ctx, "%s; an earlier delete in %s may come back after a power cut",
-				 ephlvm_error_message(ctx), vg->name);
-			eph_error_clear(&ctx->error);
-			r = 0;
-		}
-	}
-	return r;
+	return r < 0 ? r : eph_pools_flush(ctx, view, volumes, trash);
 }
 
 /* delete --wait: erase what is trash of the instance now, whoever deleted it. */
@@ -163,7 +132,10 @@ static int wait_erased(struct ephlvm_ctx *ctx, const char *instance, const char 
 		r = select_trash(ctx, view, instance, disks, &trash);
 	if (r == 0)
 		r = eph_volumes_keep_names(ctx, trash, former);
-	return r < 0 ? r : eph_purge_volumes(ctx, trash, &opts, WAIT_FOREVER_MS);
+	if (r == 0)
+		r = eph_purge_volumes(ctx, trash, &opts, WAIT_FOREVER_MS);
+	/* Another purge may have removed it, and been killed then. */
+	return r < 0 ? r : eph_pools_flush(ctx, view, NULL, NULL);
 }
 
 static void plan_erase(struct ephlvm_ctx *ctx, const struct ephlvm_volumes *volumes)

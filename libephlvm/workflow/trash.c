@@ -344,3 +344,34 @@ int eph_lv_make_active(struct ephlvm_ctx *ctx, const struct eph_vg *vg, const ch
 	return eph_fail(ctx, EPHLVM_ERROR_SYSTEM, EIO, subject, "see \"lvs\" and \"dmsetup info\"",
 			"LVM said that \"%s\" was activated, and it is not", subject);
 }
+
+static bool has_volume_in(const struct ephlvm_volumes *volumes, const struct eph_vg *vg)
+{
+	for (size_t i = 0; volumes && i < volumes->n; i++)
+		if (strcmp(volumes->v[i]->vg_uuid, vg->uuid) == 0)
+			return true;
+	return false;
+}
+
+int eph_pools_flush(struct ephlvm_ctx *ctx, const struct eph_lvm_view *view,
+		    const struct ephlvm_volumes *changed, const struct ephlvm_volumes *former)
+{
+	for (size_t i = 0; i < view->n_vgs; i++) {
+		const struct eph_vg *vg = &view->vgs[i];
+		int r;
+
+		if (!eph_vg_pool_name(vg) || has_volume_in(changed, vg))
+			continue;
+		r = eph_step(ctx, "flush");
+		if (r < 0)
+			return r;
+		r = eph_lvm_flush(ctx, vg);
+		if (r < 0 && has_volume_in(former, vg))
+			return r;
+		if (r < 0)
+			eph_warn(ctx, "%s; an earlier change of %s may come back after a power cut",
+				 ephlvm_error_message(ctx), vg->name);
+		eph_error_clear(&ctx->error);
+	}
+	return 0;
+}

@@ -37,6 +37,15 @@ int eph_volumes_trash(struct ephlvm_ctx *ctx, const struct eph_vg *vg,
 int eph_volume_settle(struct ephlvm_ctx *ctx, const struct eph_vg *vg, struct ephlvm_volume *volume,
 		      bool instance_locked, bool *ret_settled);
 
+/*
+ * What an earlier command committed may still be in the caches of the drives, where that was killed before its flush;
+ * what this one finds done is then reported and must not come back after a power cut. Flushes the pools but for those
+ * that have volumes of @changed (may be NULL), whose change flushes them. A failure counts where @former (may be NULL)
+ * has volumes; elsewhere it is that pool's own trouble, and a warning.
+ */
+int eph_pools_flush(struct ephlvm_ctx *ctx, const struct eph_lvm_view *view,
+		    const struct ephlvm_volumes *changed, const struct ephlvm_volumes *former);
+
 /* Read LVM again and find an LV by identity: *ret_lv is NULL when it is gone. The view is the caller's. */
 int eph_lv_reread(struct ephlvm_ctx *ctx, const char *vg_uuid, const char *lv_uuid,
 		  struct eph_lvm_view **ret_view, struct eph_vg **ret_vg, struct eph_lv **ret_lv);

@@ -10,6 +10,7 @@
  */
 #include <errno.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -484,9 +485,6 @@ static bool cut_then_power(const struct scenario *s, unsigned int n)
 	model_power_cut(m);
 	must(model_op_activate);
 	check_always();
-	/* A removal may come back: of what is erased, and for the next purge. */
-	if (s->done == nothing_is_left)
-		must(purge);
 	s->done();
 	check_settled();
 	tell(s, n, "kill", "same command again, then a power cut");
@@ -504,6 +502,41 @@ static void what_was_acknowledged_survives_a_power_cut(void **state)
 			    cut_then_power(&scenarios[i], n);
 		     n += stride)
 			;
+}
+
+/* Refused in words, and before anything is changed. */
+static int restore_a_is_refused(struct ephlvm_ctx *ctx)
+{
+	unsigned int changes = m->changes;
+	int r = restore_a(ctx);
+
+	return r == -EBUSY && strstr(ephlvm_error_message(ctx), "half-made") &&
+			       m->changes == changes ?
+		       0 :
+		       -EPROTO;
+}
+
+static void what_is_half_made_is_not_restored(void **state)
+{
+	unsigned int refused = 0;
+	int status = SIGKILL;
+
+	(void)state;
+	for (unsigned int n = 1; WIFSIGNALED(status); n++) {
+		const char *was;
+		char spec[16];
+
+		model_host_reset(m);
+		snprintf(spec, sizeof(spec), "#%u", n);
+		status = in_child(create_a, "EPHLVM_STOP_AT", spec);
+		was = volume_of(A) ? model_lv_tag(volume_of(A), "ephlvm.state=") : NULL;
+		if (!eph_streq(was, "new"))
+			continue;
+		must(delete_a);
+		must(restore_a_is_refused);
+		refused++;
+	}
+	assert_true(refused >= 3);
 }
 
 /* One change by LVM goes wrong in each way; false where there is no such change any more. */
@@ -586,6 +619,7 @@ int main(void)
 		cmocka_unit_test(the_model_sees_what_it_is_to_see),
 		cmocka_unit_test(every_mark_of_every_operation),
 		cmocka_unit_test(what_was_acknowledged_survives_a_power_cut),
+		cmocka_unit_test(what_is_half_made_is_not_restored),
 		cmocka_unit_test(lvm_does_not_do_what_it_says),
 	};
 	const char *file = getenv("EPHLVM_KILLS_TABLE");

@@ -312,6 +312,169 @@ static void turns_are_shared_by_readers_only(void **state)
 	assert_int_equal(access(in_dir(p, "lvm"), F_OK), 0);
 }
 
+#define WAITERS 6
+
+/* How many places of queues there are in the file of that name. */
+static unsigned int queued(const struct place *p, const char *name)
+{
+	unsigned long long ino;
+	unsigned int n = 0;
+	char line[256];
+	struct stat st;
+	FILE *locks;
+
+	if (stat(in_dir(p, name), &st) < 0)
+		return 0;
+	locks = fopen("/proc/locks", "re");
+	assert_non_null(locks);
+	while (fgets(line, sizeof(line), locks))
+		n += sscanf(line, "%*d: OFDLCK ADVISORY %*s %*d %*x:%*x:%llu", &ino) == 1 &&
+		     ino == st.st_ino;
+	fclose(locks);
+	return n;
+}
+
+static void wait_for_queue(const struct place *p, const char *name, unsigned int n)
+{
+	for (unsigned int ms = 0; queued(p, name) != n; ms++) {
+		if (ms > LONG_MS)
+			fail_msg("%u wait, not %u", queued(p, name), n);
+		usleep(1000);
+	}
+}
+
+/* A process that asks for a turn or the lock, writes @word to @fd when it has it, and lets go. */
+static pid_t start_waiter(struct place *p, char word, int fd)
+{
+	struct eph_lock *lock;
+	pid_t pid = fork();
+	int r;
+
+	assert_true(pid >= 0);
+	if (pid > 0)
+		return pid;
+	if (word == 'R' || word == 'W')
+		r = eph_lock_take_turn(p->ctx, word == 'W', LONG_MS, &lock);
+	else
+		r = take(p, LONG_MS, &lock);
+	if (r < 0 || write(fd, &word, 1) != 1)
+		_exit(1);
+	eph_lock_release(lock);
+	_exit(0);
+}
+
+static void who_came_first_has_it_first(void **state)
+{
+	struct place *p = *state;
+	struct eph_lock *lock;
+	char got[WAITERS + 1] = "";
+	pid_t pids[WAITERS];
+	int out[2];
+
+	assert_int_equal(pipe(out), 0);
+	for (unsigned int round = 0; round < 4; round++) {
+		assert_int_equal(take(p, LONG_MS, &lock), 0);
+		for (unsigned int i = 0; i < WAITERS; i++) {
+			pids[i] = start_waiter(p, (char)('a' + i), out[1]);
+			wait_for_queue(p, FILE_NAME, i + 1);
+		}
+		eph_lock_release(lock);
+		for (unsigned int i = 0; i < WAITERS; i++)
+			assert_int_equal(read(out[0], &got[i], 1), 1);
+		assert_string_equal(got, "abcdef");
+		for (unsigned int i = 0; i < WAITERS; i++)
+			assert_int_equal(wait_status(pids[i]), 0);
+		assert_int_equal(access(in_dir(p, FILE_NAME), F_OK), -1);
+	}
+	close(out[0]);
+	close(out[1]);
+}
+
+/* The file may go while they wait, as by hand: their places do not. */
+static void the_order_outlives_the_file(void **state)
+{
+	struct place *p = *state;
+	struct eph_lock *lock, *other;
+	char got[4] = "";
+	pid_t pids[3];
+	int out[2];
+
+	assert_int_equal(pipe(out), 0);
+	assert_int_equal(take(p, 0, &lock), 0);
+	for (unsigned int i = 0; i < 3; i++) {
+		pids[i] = start_waiter(p, (char)('a' + i), out[1]);
+		wait_for_queue(p, FILE_NAME, i + 1);
+	}
+	assert_int_equal(kill(pids[0], SIGSTOP), 0);
+	assert_int_equal(kill(pids[1], SIGSTOP), 0);
+	assert_int_equal(kill(pids[2], SIGSTOP), 0);
+	assert_int_equal(unlink(in_dir(p, FILE_NAME)), 0);
+	assert_int_equal(take(p, 0, &other), 0);
+	for (unsigned int i = 3; i-- > 0;) {
+		assert_int_equal(kill(pids[i], SIGCONT), 0);
+		wait_for_queue(p, FILE_NAME, 3 - i);
+	}
+	eph_lock_release(lock);
+	eph_lock_release(other);
+	for (unsigned int i = 0; i < 3; i++)
+		assert_int_equal(read(out[0], &got[i], 1), 1);
+	assert_string_equal(got, "abc");
+	for (unsigned int i = 0; i < 3; i++)
+		assert_int_equal(wait_status(pids[i]), 0);
+	close(out[0]);
+	close(out[1]);
+}
+
+/* Readers that come and go keep no change waiting: those behind it in the queue wait for it. */
+static void readers_do_not_pass_a_change(void **state)
+{
+	struct place *p = *state;
+	struct eph_lock *reader;
+	char got[4] = "";
+	pid_t pids[3];
+	int out[2];
+
+	assert_int_equal(pipe(out), 0);
+	assert_int_equal(eph_lock_take_turn(p->ctx, false, LONG_MS, &reader), 0);
+	for (unsigned int i = 0; i < 3; i++) {
+		pids[i] = start_waiter(p, "WRR"[i], out[1]);
+		wait_for_queue(p, "lvm", i + 1);
+	}
+	eph_lock_release(reader);
+	for (unsigned int i = 0; i < 3; i++)
+		assert_int_equal(read(out[0], &got[i], 1), 1);
+	assert_string_equal(got, "WRR");
+	for (unsigned int i = 0; i < 3; i++)
+		assert_int_equal(wait_status(pids[i]), 0);
+	close(out[0]);
+	close(out[1]);
+}
+
+static void killed_waiter_keeps_nobody_waiting(void **state)
+{
+	struct place *p = *state;
+	struct eph_lock *lock;
+	pid_t killed, next;
+	char got = 0;
+	int out[2];
+
+	assert_int_equal(pipe(out), 0);
+	assert_int_equal(take(p, 0, &lock), 0);
+	killed = start_waiter(p, 'k', out[1]);
+	wait_for_queue(p, FILE_NAME, 1);
+	next = start_waiter(p, 'n', out[1]);
+	wait_for_queue(p, FILE_NAME, 2);
+	assert_int_equal(kill(killed, SIGKILL), 0);
+	assert_true(WIFSIGNALED(wait_status(killed)));
+	assert_int_equal(queued(p, FILE_NAME), 1);
+	eph_lock_release(lock);
+	assert_int_equal(read(out[0], &got, 1), 1);
+	assert_int_equal(got, 'n');
+	assert_int_equal(wait_status(next), 0);
+	close(out[0]);
+	close(out[1]);
+}
+
 static void folder_of_others_is_refused(void **state)
 {
 	struct place *p = *state;
@@ -445,6 +608,10 @@ int main(void)
 		T(planted_fifo_is_refused),
 		T(folder_of_others_is_refused),
 		T(turns_are_shared_by_readers_only),
+		T(who_came_first_has_it_first),
+		T(the_order_outlives_the_file),
+		T(readers_do_not_pass_a_change),
+		T(killed_waiter_keeps_nobody_waiting),
 		T(folder_that_is_a_link_is_refused),
 		T(odd_ids_are_refused),
 		T(program_does_not_inherit),
