@@ -363,11 +363,22 @@ static pid_t start_waiter(struct place *p, char word, int fd)
 	_exit(0);
 }
 
+/* The waiters had it in this order, one letter each, and ended well. */
+static void they_had_it(int fd, const char *order, const pid_t *pids)
+{
+	char got[WAITERS + 1] = "";
+
+	for (size_t i = 0; i < strlen(order); i++)
+		assert_int_equal(read(fd, &got[i], 1), 1);
+	assert_string_equal(got, order);
+	for (size_t i = 0; i < strlen(order); i++)
+		assert_int_equal(wait_status(pids[i]), 0);
+}
+
 static void who_came_first_has_it_first(void **state)
 {
 	struct place *p = *state;
 	struct eph_lock *lock;
-	char got[WAITERS + 1] = "";
 	pid_t pids[WAITERS];
 	int out[2];
 
@@ -379,11 +390,7 @@ static void who_came_first_has_it_first(void **state)
 			wait_for_queue(p, FILE_NAME, i + 1);
 		}
 		eph_lock_release(lock);
-		for (unsigned int i = 0; i < WAITERS; i++)
-			assert_int_equal(read(out[0], &got[i], 1), 1);
-		assert_string_equal(got, "abcdef");
-		for (unsigned int i = 0; i < WAITERS; i++)
-			assert_int_equal(wait_status(pids[i]), 0);
+		they_had_it(out[0], "abcdef", pids);
 		assert_int_equal(access(in_dir(p, FILE_NAME), F_OK), -1);
 	}
 	close(out[0]);
@@ -395,7 +402,6 @@ static void the_order_outlives_the_file(void **state)
 {
 	struct place *p = *state;
 	struct eph_lock *lock, *other;
-	char got[4] = "";
 	pid_t pids[3];
 	int out[2];
 
@@ -405,9 +411,13 @@ static void the_order_outlives_the_file(void **state)
 		pids[i] = start_waiter(p, (char)('a' + i), out[1]);
 		wait_for_queue(p, FILE_NAME, i + 1);
 	}
-	assert_int_equal(kill(pids[0], SIGSTOP), 0);
-	assert_int_equal(kill(pids[1], SIGSTOP), 0);
-	assert_int_equal(kill(pids[2], SIGSTOP), 0);
+	for (unsigned int i = 0; i < 3; i++) {
+		int status;
+
+		assert_int_equal(kill(pids[i], SIGSTOP), 0);
+		assert_int_equal(waitpid(pids[i], &status, WUNTRACED), pids[i]);
+		assert_true(WIFSTOPPED(status));
+	}
 	assert_int_equal(unlink(in_dir(p, FILE_NAME)), 0);
 	assert_int_equal(take(p, 0, &other), 0);
 	for (unsigned int i = 3; i-- > 0;) {
@@ -416,11 +426,7 @@ static void the_order_outlives_the_file(void **state)
 	}
 	eph_lock_release(lock);
 	eph_lock_release(other);
-	for (unsigned int i = 0; i < 3; i++)
-		assert_int_equal(read(out[0], &got[i], 1), 1);
-	assert_string_equal(got, "abc");
-	for (unsigned int i = 0; i < 3; i++)
-		assert_int_equal(wait_status(pids[i]), 0);
+	they_had_it(out[0], "abc", pids);
 	close(out[0]);
 	close(out[1]);
 }
@@ -430,7 +436,6 @@ static void readers_do_not_pass_a_change(void **state)
 {
 	struct place *p = *state;
 	struct eph_lock *reader;
-	char got[4] = "";
 	pid_t pids[3];
 	int out[2];
 
@@ -441,11 +446,7 @@ static void readers_do_not_pass_a_change(void **state)
 		wait_for_queue(p, "lvm", i + 1);
 	}
 	eph_lock_release(reader);
-	for (unsigned int i = 0; i < 3; i++)
-		assert_int_equal(read(out[0], &got[i], 1), 1);
-	assert_string_equal(got, "WRR");
-	for (unsigned int i = 0; i < 3; i++)
-		assert_int_equal(wait_status(pids[i]), 0);
+	they_had_it(out[0], "WRR", pids);
 	close(out[0]);
 	close(out[1]);
 }
