@@ -233,6 +233,27 @@ static int fail_file(struct ephlvm_ctx *ctx, const char *file, int errnum, const
 			"%s \"%s\" failed: %s", doing, file, strerror(errnum));
 }
 
+/*
+ * Whether what the loop device was given can be had. Direct I/O is granted by some file systems that then fail every
+ * read (overlayfs over one without it): such a file is used through the page cache.
+ */
+static int check_loop_reads(struct ephlvm_ctx *ctx, const char *file, int loop)
+{
+	char block[512];
+
+	if (pread(loop, block, sizeof(block), 0) == (ssize_t)sizeof(block))
+		return 0;
+	if (ioctl(loop, LOOP_SET_DIRECT_IO, 0UL) == 0 &&
+	    pread(loop, block, sizeof(block), 0) == (ssize_t)sizeof(block)) {
+		eph_warn(ctx,
+			 "the file system of \"%s\" has no direct I/O: the loop device goes "
+			 "through the page cache",
+			 file);
+		return 0;
+	}
+	return fail_file(ctx, file, EIO, "reading the loop device over");
+}
+
 /* A free loop number may be taken by another between asking and using it: then ask again. */
 static int attach_free_loop(struct ephlvm_ctx *ctx, const char *file, int fd, char **ret_path)
 {
@@ -260,8 +281,13 @@ static int attach_free_loop(struct ephlvm_ctx *ctx, const char *file, int fd, ch
 		if (loop < 0)
 			return fail_file(ctx, file, errno, "opening a loop device for");
 		if (ioctl(loop, LOOP_CONFIGURE, &config) == 0) {
-			*ret_path = eph_steal(path);
-			return 0;
+			int r = check_loop_reads(ctx, file, loop);
+
+			if (r < 0)
+				(void)ioctl(loop, LOOP_CLR_FD);
+			else
+				*ret_path = eph_steal(path);
+			return r;
 		}
 		if (errno == EINVAL && config.info.lo_flags) {
 			/* The file's file system has no direct I/O. */

@@ -550,4 +550,19 @@ test_takeover_touches_no_lv() {
 	holds "$(vgs --noheadings -o vg_autoactivation --binary $VG | xargs)" 0
 }
 
+# One on tmpfs, which has no direct I/O, and one on overlayfs over it, which grants it and fails every read.
+test_pool_on_loop_files() {
+	local file
+	for file in /tmp/loop.img /var/tmp/loop.img; do
+		expect 0 ephlvm pool init --yes --pool loop --vg loop --loop $file --size 256M
+		expect 2 ephlvm pool init --yes --pool other --vg other --loop $file --size 256M
+		expect 0 ephlvm create "$(uuid 11)" --flavor t.tiny --pool loop
+		same "$(blkid -p -o value -s LABEL "/dev/loop/$(uuid 11)_disk.eph0")" ephemeral0
+		expect 0 ephlvm delete --yes --wait "$(uuid 11)"
+		vgremove -qq -y loop
+		losetup -D
+		rm $file
+	done
+}
+
 run_tests
