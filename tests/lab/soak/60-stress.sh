@@ -28,7 +28,7 @@ worker() { # N
 		printf '%s' "$id" | dd of="/dev/ephlvm/${id}_disk.eph0" bs=4096 conv=sync,notrunc,fsync status=none 2>>"/run/stress/failed.$1"
 		same "$(head -c 36 "/dev/ephlvm/${id}_disk.eph0")" "$id" >>"/run/stress/failed.$1"
 		said "/run/stress/failed.$1" ephlvm delete --yes "$id"
-		[ $((round % 2)) = 0 ] || said "/run/stress/failed.$1" ephlvm purge
+		[ $(((round + $1) % 2)) = 0 ] || said "/run/stress/failed.$1" ephlvm purge
 	done
 }
 
