@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "util/cleanup.h"
 #include "util/text.h"
@@ -149,17 +150,14 @@ static char *escaped(const char *s)
 	return s ? eph_escape(s, false) : NULL;
 }
 
-int eph_fail(struct ephlvm_ctx *ctx, enum ephlvm_error_kind kind, int errnum, const char *subject,
-	     const char *hint, const char *fmt, ...)
+__attribute__((format(printf, 6, 0))) static int vfail(struct ephlvm_ctx *ctx,
+						       enum ephlvm_error_kind kind, int errnum,
+						       const char *subject, const char *hint,
+						       const char *fmt, va_list ap)
 {
 	_cleanup_free_ char *message = NULL;
-	va_list ap;
-	int r;
 
-	va_start(ap, fmt);
-	r = vasprintf(&message, fmt, ap);
-	va_end(ap);
-	if (r < 0)
+	if (vasprintf(&message, fmt, ap) < 0)
 		message = NULL;
 	if (ctx->error.kind != EPHLVM_ERROR_NONE) {
 		eph_warn(ctx, "then: %s", message ? message : "out of memory");
@@ -173,6 +171,38 @@ int eph_fail(struct ephlvm_ctx *ctx, enum ephlvm_error_kind kind, int errnum, co
 	ctx->error.hint = escaped(hint);
 	ctx->error.message = escaped(message);
 	return -errnum;
+}
+
+int eph_fail(struct ephlvm_ctx *ctx, enum ephlvm_error_kind kind, int errnum, const char *subject,
+	     const char *hint, const char *fmt, ...)
+{
+	va_list ap;
+	int r;
+
+	va_start(ap, fmt);
+	r = vfail(ctx, kind, errnum, subject, hint, fmt, ap);
+	va_end(ap);
+	return r;
+}
+
+int eph_fail_access(struct ephlvm_ctx *ctx, int errnum, const char *subject, const char *hint,
+		    const char *fmt, ...)
+{
+	enum ephlvm_error_kind kind = EPHLVM_ERROR_SYSTEM;
+	va_list ap;
+	int r;
+
+	if ((errnum == EACCES || errnum == EPERM) && geteuid() != 0) {
+		kind = EPHLVM_ERROR_PERMISSION;
+		errnum = EACCES;
+		hint = "run it as root";
+	} else if (errnum == EACCES || errnum == EPERM || errnum == EROFS) {
+		hint = "see its attributes (lsattr) and how it is mounted";
+	}
+	va_start(ap, fmt);
+	r = vfail(ctx, kind, errnum, subject, hint, fmt, ap);
+	va_end(ap);
+	return r;
 }
 
 int eph_fail_oom(struct ephlvm_ctx *ctx)

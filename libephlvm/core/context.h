@@ -61,6 +61,15 @@ __attribute__((format(printf, 6, 7))) int eph_fail(struct ephlvm_ctx *ctx,
 						   const char *fmt, ...);
 
 /*
+ * The same for a file of the host that could not be had, kind SYSTEM. Where a right was lacking it is kind PERMISSION
+ * with the advice to be root; root lacks none, so that it is a fault of the host then: an immutable file, a read-only
+ * file system, a folder of another's. @hint is for all else. Returns -@errnum; -EACCES for EPERM of who is not root.
+ */
+__attribute__((format(printf, 5, 6))) int eph_fail_access(struct ephlvm_ctx *ctx, int errnum,
+							  const char *subject, const char *hint,
+							  const char *fmt, ...);
+
+/*
  * Copy a caller's option struct, which starts with its size, over @dst of @dst_bytes: fields that an
  * older caller does not know are zero; fields that we do not know must be zero. 0 or -EINVAL.
  */

@@ -21,6 +21,7 @@
 
 #include "edge/erase_write.h"
 #include "util/cleanup.h"
+#include "util/clock.h"
 #include "util/text.h"
 
 #define STEP_BYTES ((uint64_t)64 << 20) /* between progress reports and cancel checks */
@@ -42,14 +43,6 @@ struct run {
 	uint64_t kept_bytes; /* at the last checkpoint, in this pass */
 	int64_t kept_ms, started_ms;
 };
-
-static int64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
 
 unsigned int eph_erase_passes(enum eph_erase_method method, unsigned int random_passes)
 {
@@ -156,10 +149,10 @@ static int pace(struct run *run, uint64_t bytes)
 		return 0;
 	run->started_ms += (int64_t)(bytes * 1000 / rate);
 	due = run->started_ms;
-	if (due < now_ms() - 1000)
-		run->started_ms = now_ms() - 1000;
-	while (now_ms() < due) {
-		int64_t left = due - now_ms();
+	if (due < eph_now_ms() - 1000)
+		run->started_ms = eph_now_ms() - 1000;
+	while (eph_now_ms() < due) {
+		int64_t left = due - eph_now_ms();
 		const struct timespec slice = {
 			.tv_nsec = (left < 100 ? left : 100) * 1000000,
 		};
@@ -196,7 +189,7 @@ static int keep(struct run *run)
 	int r = flush(run);
 
 	run->kept_bytes = run->oc->point.done_bytes;
-	run->kept_ms = now_ms();
+	run->kept_ms = eph_now_ms();
 	if (r == 0 && run->rq->checkpoint_fn)
 		r = run->rq->checkpoint_fn(run->ctx, run->rq->checkpoint_data, &run->oc->point);
 	return r;
@@ -206,7 +199,7 @@ static bool keep_is_due(const struct run *run)
 {
 	return run->rq->checkpoint_fn &&
 	       (run->oc->point.done_bytes - run->kept_bytes >= CHECKPOINT_BYTES ||
-		now_ms() - run->kept_ms >= CHECKPOINT_MS);
+		eph_now_ms() - run->kept_ms >= CHECKPOINT_MS);
 }
 
 /* --- passes --- */
@@ -599,8 +592,8 @@ int eph_erase_run(struct ephlvm_ctx *ctx, const struct eph_erase_request *reques
 		.rq = request,
 		.oc = ret_outcome,
 		.offload = true,
-		.kept_ms = now_ms(),
-		.started_ms = now_ms(),
+		.kept_ms = eph_now_ms(),
+		.started_ms = eph_now_ms(),
 	};
 	int r, before = -1;
 

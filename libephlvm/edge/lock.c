@@ -17,6 +17,7 @@
 
 #include "edge/state.h"
 #include "util/cleanup.h"
+#include "util/clock.h"
 #include "util/text.h"
 
 #define ID_MAX 128
@@ -77,25 +78,8 @@ static int lock_name(struct ephlvm_ctx *ctx, enum eph_lock_kind kind, const char
 
 static int lock_fail(struct ephlvm_ctx *ctx, const char *path, int errnum, const char *doing)
 {
-	if (errnum == EACCES || errnum == EPERM || errnum == EROFS)
-		return eph_fail(ctx, EPHLVM_ERROR_PERMISSION, EACCES, path, "run it as root",
-				"\"%s\" for locks cannot be %s: %s", path, doing, strerror(errnum));
-	return eph_fail(ctx, EPHLVM_ERROR_SYSTEM, errnum, path, NULL,
-			"\"%s\" for locks cannot be %s: %s", path, doing, strerror(errnum));
-}
-
-/* The same clock in all processes of the host. */
-static int64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
-}
-
-static int64_t now_ms(void)
-{
-	return now_ns() / 1000000;
+	return eph_fail_access(ctx, errnum, path, NULL, "\"%s\" for locks cannot be %s: %s", path,
+			       doing, strerror(errnum));
 }
 
 /*
@@ -264,13 +248,6 @@ static int try_once(struct ephlvm_ctx *ctx, struct eph_lock *lock)
 	return 0;
 }
 
-static void sleep_ms(int64_t ms)
-{
-	struct timespec ts = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
-
-	nanosleep(&ts, NULL);
-}
-
 static void lock_free(struct eph_lock *lock)
 {
 	eph_closep(&lock->fd);
@@ -287,22 +264,22 @@ static void lock_freep(struct eph_lock **lock)
 static int wait_for(struct ephlvm_ctx *ctx, struct eph_lock *lock, const char *id,
 		    unsigned int timeout_ms)
 {
-	int64_t deadline = now_ms() + timeout_ms, wait = FIRST_WAIT_MS, left;
+	int64_t deadline = eph_now_ms() + timeout_ms, wait = FIRST_WAIT_MS, left;
 	int r;
 
 	if (timeout_ms > 0)
-		lock->came = now_ns();
+		lock->came = eph_now_ns();
 	for (;;) {
 		r = try_once(ctx, lock);
 		if (r != -EWOULDBLOCK)
 			return r;
-		left = deadline - now_ms();
+		left = deadline - eph_now_ms();
 		if (left <= 0)
 			return busy(ctx, lock, id);
 		r = eph_cancelled(ctx);
 		if (r < 0)
 			return r;
-		sleep_ms(wait < left ? wait : left);
+		eph_sleep_ms(wait < left ? wait : left);
 		wait = wait * 2 < LONGEST_WAIT_MS ? wait * 2 : LONGEST_WAIT_MS;
 	}
 }

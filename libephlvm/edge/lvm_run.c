@@ -14,6 +14,7 @@
 
 #include "edge/conffile.h"
 #include "util/cleanup.h"
+#include "util/clock.h"
 
 /* Pauses between tries; each try is a process of LVM, so there is no point in short ones. */
 #define LOCK_PAUSE_FIRST_MS 50
@@ -118,14 +119,6 @@ static int fail_outcome(struct ephlvm_ctx *ctx, enum outcome outcome, const char
 	return r;
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
 static void pause_ms(unsigned int ms)
 {
 	struct timespec left = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L };
@@ -154,7 +147,7 @@ static bool again(struct tries *tries, enum outcome outcome, const struct eph_lv
 		tries->crashed = true;
 		return true;
 	case LOCKED:
-		if (now_ms() + tries->pause_ms > tries->lock_deadline)
+		if (eph_now_ms() + tries->pause_ms > tries->lock_deadline)
 			return false;
 		break;
 	case IN_USE:
@@ -222,10 +215,10 @@ static int run_tries(struct ephlvm_ctx *ctx, struct eph_lvm_backend *backend,
 	if (r < 0)
 		return r;
 	call.timeout_ms = job->mutating ? config->command_timeout_ms : config->read_timeout_ms;
-	tries.lock_deadline = now_ms() + config->lock_timeout_ms;
+	tries.lock_deadline = eph_now_ms() + config->lock_timeout_ms;
 	for (;;) {
 		_cleanup_lvm_result_ struct eph_lvm_result result = { 0 };
-		int64_t started = now_ms();
+		int64_t started = eph_now_ms();
 		enum outcome outcome;
 
 		r = mark(ctx, &call, "call");
@@ -235,7 +228,7 @@ static int run_tries(struct ephlvm_ctx *ctx, struct eph_lvm_backend *backend,
 			r = mark(ctx, &call, "called");
 		if (r < 0)
 			return r;
-		log_call(ctx, args, &result, now_ms() - started);
+		log_call(ctx, args, &result, eph_now_ms() - started);
 		outcome = judge(&result);
 		if (outcome == DONE) {
 			*ret_result = result;

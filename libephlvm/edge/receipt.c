@@ -22,11 +22,13 @@
 #include "edge/digest.h"
 #include "edge/state.h"
 #include "util/cleanup.h"
+#include "util/clock.h"
 
 #define FOLDER "receipts"
 #define FILE_NAME "receipts.jsonl"
 #define OLD_FORM "receipts-%08u.jsonl" /* in the order of their numbers */
 #define FILE_MAX ((off_t)16 << 20)
+#define LOCK_PAUSE_MS 10
 #define LINE_MAX_BYTES ((size_t)64 << 10)
 #define MESSAGE_ID "5b1f7e0c1b7d4c0e9a4e6f3f8b0d2c67" /* of an erase's receipt */
 
@@ -194,14 +196,9 @@ static int make_line(const struct eph_receipt *receipt, const char *prev, char *
 
 static int fail(struct ephlvm_ctx *ctx, int errnum, const char *doing)
 {
-	bool permission = errnum == EACCES || errnum == EPERM;
-	const char *hint = "see the space and the drive of " EPH_STATE_DIR;
-
-	if (permission)
-		hint = geteuid() == 0 ? "see its attributes (lsattr) and how it is mounted" :
-					"run it as root";
-	return eph_fail(ctx, permission ? EPHLVM_ERROR_PERMISSION : EPHLVM_ERROR_SYSTEM, errnum,
-			FILE_NAME, hint, "the receipts cannot be %s: %s", doing, strerror(errnum));
+	return eph_fail_access(ctx, errnum, FILE_NAME,
+			       "see the space and the drive of " EPH_STATE_DIR,
+			       "the receipts cannot be %s: %s", doing, strerror(errnum));
 }
 
 static int check_file(struct ephlvm_ctx *ctx, int fd, const char *name)
@@ -230,12 +227,38 @@ static bool name_shows(int dir_fd, int fd)
 #define TO_READ O_RDONLY
 #define TO_WRITE (O_RDWR | O_CREAT | O_APPEND)
 
+/* flock, until @deadline_ms: a holder may be stopped, and an erase that is over must not wait for ever. */
+static int lock_until(struct ephlvm_ctx *ctx, int fd, int64_t deadline_ms)
+{
+	int r;
+
+	while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		if (errno == EINTR)
+			continue;
+		if (errno != EWOULDBLOCK)
+			return fail(ctx, errno, "locked");
+		if (eph_now_ms() >= deadline_ms)
+			return eph_fail(ctx, EPHLVM_ERROR_SYSTEM, ETIMEDOUT, FILE_NAME,
+					"find who holds it: fuser " EPH_STATE_DIR "/" FOLDER
+					"/" FILE_NAME,
+					"the receipts are locked by another process");
+		r = eph_cancelled(ctx);
+		if (r < 0)
+			return r;
+		eph_sleep_ms(LOCK_PAUSE_MS);
+	}
+	return 0;
+}
+
 /*
  * Open and locked, and still the one of that name: another writer may just have rotated it away. To read,
  * *@ret_fd is left alone where there is none.
  */
-static int open_locked(struct ephlvm_ctx *ctx, int dir_fd, int how, int *ret_fd)
+static int open_locked(struct ephlvm_ctx *ctx, int dir_fd, int how, unsigned int timeout_ms,
+		       int *ret_fd)
 {
+	int64_t deadline = eph_now_ms() + timeout_ms;
+
 	for (;;) {
 		_cleanup_close_ int fd =
 			openat(dir_fd, FILE_NAME, how | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
@@ -248,11 +271,9 @@ static int open_locked(struct ephlvm_ctx *ctx, int dir_fd, int how, int *ret_fd)
 		r = check_file(ctx, fd, FILE_NAME);
 		if (r < 0)
 			return r;
-		do
-			r = flock(fd, LOCK_EX);
-		while (r < 0 && errno == EINTR);
+		r = lock_until(ctx, fd, deadline);
 		if (r < 0)
-			return fail(ctx, errno, "locked");
+			return r;
 		if (!name_shows(dir_fd, fd))
 			continue;
 		*ret_fd = eph_steal_fd(&fd);
@@ -377,7 +398,7 @@ static int old_files(struct ephlvm_ctx *ctx, int dir_fd, unsigned int **ret_numb
 }
 
 /* Give the full file a number; the chain goes on in a new one. */
-static int rotate(struct ephlvm_ctx *ctx, int dir_fd, int *fd)
+static int rotate(struct ephlvm_ctx *ctx, int dir_fd, unsigned int timeout_ms, int *fd)
 {
 	_cleanup_free_ unsigned int *numbers = NULL;
 	char name[NAME_MAX + 1];
@@ -399,7 +420,7 @@ static int rotate(struct ephlvm_ctx *ctx, int dir_fd, int *fd)
 	/* The lock on the old one goes; whoever waited for it sees that the name shows another file. */
 	eph_closep(fd);
 	*fd = -1;
-	return open_locked(ctx, dir_fd, TO_WRITE, fd);
+	return open_locked(ctx, dir_fd, TO_WRITE, timeout_ms, fd);
 }
 
 /* The last line of all, in whichever file it is. */
@@ -485,7 +506,8 @@ static void tell_journal(struct ephlvm_ctx *ctx, const struct eph_receipt *r, co
 		eph_debug(ctx, "the journal did not take the receipt: %s", strerror(-e));
 }
 
-static int append_line(struct ephlvm_ctx *ctx, const struct eph_receipt *receipt, char **ret_line)
+static int append_line(struct ephlvm_ctx *ctx, const struct eph_receipt *receipt,
+		       unsigned int timeout_ms, char **ret_line)
 {
 	_cleanup_close_ int dir_fd = -1, fd = -1;
 	_cleanup_free_ char *before = NULL, *line = NULL;
@@ -495,11 +517,11 @@ static int append_line(struct ephlvm_ctx *ctx, const struct eph_receipt *receipt
 
 	r = eph_state_open(ctx, FOLDER, &dir_fd);
 	if (r == 0)
-		r = open_locked(ctx, dir_fd, TO_WRITE, &fd);
+		r = open_locked(ctx, dir_fd, TO_WRITE, timeout_ms, &fd);
 	if (r == 0)
 		r = last_line(ctx, fd, &before, &size);
 	if (r == 0 && size >= FILE_MAX) {
-		r = rotate(ctx, dir_fd, &fd);
+		r = rotate(ctx, dir_fd, timeout_ms, &fd);
 		/* The new file may have lines already: of a writer that waited for the lock of the old one. */
 		free(eph_steal(before));
 		if (r == 0)
@@ -521,12 +543,13 @@ static int append_line(struct ephlvm_ctx *ctx, const struct eph_receipt *receipt
 	return r;
 }
 
-int eph_receipt_append(struct ephlvm_ctx *ctx, const struct eph_receipt *receipt, char **ret_line)
+int eph_receipt_append(struct ephlvm_ctx *ctx, const struct eph_receipt *receipt,
+		       unsigned int timeout_ms, char **ret_line)
 {
 	_cleanup_free_ char *line = NULL;
-	int r = append_line(ctx, receipt, &line);
+	int r = append_line(ctx, receipt, timeout_ms, &line);
 
-	/* Root lacks no right: an immutable file, or a folder of another's, is a fault of this host. */
+	/* Root lacks no right: a file or folder that others may write to is a fault of this host. */
 	if (r < 0 && ctx->error.kind == EPHLVM_ERROR_PERMISSION && geteuid() == 0)
 		ctx->error.kind = EPHLVM_ERROR_SYSTEM;
 	if (r < 0)
@@ -688,13 +711,13 @@ static int read_old_file(struct reader *rd, int dir_fd, unsigned int number)
  * Which files there are, and how long the last one is. Under the lock, so that no line is half written and no file
  * half rotated; given up at once, so that reading holds up no erase: what is there then is only added to.
  */
-static int survey(struct ephlvm_ctx *ctx, int dir_fd, int *fd, off_t *ret_size,
-		  unsigned int **ret_numbers, size_t *ret_n)
+static int survey(struct ephlvm_ctx *ctx, int dir_fd, unsigned int timeout_ms, int *fd,
+		  off_t *ret_size, unsigned int **ret_numbers, size_t *ret_n)
 {
 	struct stat st = { 0 };
 	int r;
 
-	r = open_locked(ctx, dir_fd, TO_READ, fd);
+	r = open_locked(ctx, dir_fd, TO_READ, timeout_ms, fd);
 	if (r == 0)
 		r = old_files(ctx, dir_fd, ret_numbers, ret_n);
 	if (r < 0)
@@ -705,7 +728,8 @@ static int survey(struct ephlvm_ctx *ctx, int dir_fd, int *fd, off_t *ret_size,
 	return 0;
 }
 
-int eph_receipt_read(struct ephlvm_ctx *ctx, eph_receipt_line_fn fn, void *data, char **ret_broken)
+int eph_receipt_read(struct ephlvm_ctx *ctx, unsigned int timeout_ms, eph_receipt_line_fn fn,
+		     void *data, char **ret_broken)
 {
 	_cleanup_free_ unsigned int *numbers = NULL;
 	_cleanup_close_ int dir_fd = -1, fd = -1;
@@ -716,7 +740,7 @@ int eph_receipt_read(struct ephlvm_ctx *ctx, eph_receipt_line_fn fn, void *data,
 
 	r = eph_state_open(ctx, FOLDER, &dir_fd);
 	if (r == 0)
-		r = survey(ctx, dir_fd, &fd, &size, &numbers, &n);
+		r = survey(ctx, dir_fd, timeout_ms, &fd, &size, &numbers, &n);
 	for (size_t i = 0; r == 0 && i < n; i++)
 		r = read_old_file(&rd, dir_fd, numbers[i]);
 	if (r == 0 && fd >= 0)

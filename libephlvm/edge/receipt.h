@@ -27,23 +27,26 @@ struct eph_receipt {
 
 /*
  * Append the receipt, adding who called (uid, audit login uid, pid, command), fsync file and folder, and
- * hand it to the journal (no journal is no error). One writer at a time, over processes. A last line that a crash
+ * hand it to the journal (no journal is no error). One writer at a time, over processes; waits for
+ * the other up to @timeout_ms (-ETIMEDOUT) and may be cancelled then. A last line that a crash
  * cut short is taken off first: its volume was not removed. @ret_line receives the line as written, without
  * its end; owned by the caller. 0, or -errno with its record (kind SYSTEM for root, whatever the errno): then the
  * volume must not be removed.
  */
-int eph_receipt_append(struct ephlvm_ctx *ctx, const struct eph_receipt *receipt, char **ret_line);
+int eph_receipt_append(struct ephlvm_ctx *ctx, const struct eph_receipt *receipt,
+		       unsigned int timeout_ms, char **ret_line);
 
 /* Each line in order, also of files that were rotated; a failure of it ends the reading. */
 typedef int (*eph_receipt_line_fn)(struct ephlvm_ctx *ctx, void *data, const char *line,
 				   const char *instance);
 
 /*
- * Read all receipts. @instance of the callback is "" where the line has none, or is none. @ret_broken: where the
+ * Read all receipts; @timeout_ms as above. @instance of the callback is "" where the line has none, or is none. @ret_broken: where the
  * chain is broken first, as "FILE, line N: why"; NULL where it holds; owned by the caller. A last line that a
  * crash cut short is left out, and breaks nothing. Writers are held up while the files are counted only, not
  * while they are read; memory for one line is used. 0 or -errno with its record.
  */
-int eph_receipt_read(struct ephlvm_ctx *ctx, eph_receipt_line_fn fn, void *data, char **ret_broken);
+int eph_receipt_read(struct ephlvm_ctx *ctx, unsigned int timeout_ms, eph_receipt_line_fn fn,
+		     void *data, char **ret_broken);
 
 #endif

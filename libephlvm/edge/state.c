@@ -28,11 +28,8 @@ static const char *state_dir(void)
 
 static int fail(struct ephlvm_ctx *ctx, const char *path, int errnum, const char *doing)
 {
-	if (errnum == EACCES || errnum == EPERM)
-		return eph_fail(ctx, EPHLVM_ERROR_PERMISSION, EACCES, path, "run it as root",
-				"\"%s\" cannot be %s: %s", path, doing, strerror(errnum));
-	return eph_fail(ctx, EPHLVM_ERROR_SYSTEM, errnum, path, NULL, "\"%s\" cannot be %s: %s",
-			path, doing, strerror(errnum));
+	return eph_fail_access(ctx, errnum, path, NULL, "\"%s\" cannot be %s: %s", path, doing,
+			       strerror(errnum));
 }
 
 static bool is_private(const struct stat *st)

@@ -19,6 +19,7 @@
 
 #include "pure/domxml.h"
 #include "util/cleanup.h"
+#include "util/clock.h"
 #include "util/text.h"
 
 /* How often the running domain is looked at while the guest gives a disk up. */
@@ -485,14 +486,6 @@ static int detach_config(struct ephlvm_ctx *ctx, const struct detach *job)
 			"libvirt said that the disk is out of the definition, and it is not");
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
 /*
  * Ask the guest. Refusals that only say "I am at it already" are none, and neither is one for a disk
  * that has just gone: the document decides that.
@@ -514,7 +507,7 @@ static int ask_guest(struct ephlvm_ctx *ctx, const struct detach *job, const cha
 static int detach_live(struct ephlvm_ctx *ctx, const struct detach *job, unsigned int timeout_ms)
 {
 	const struct timespec pause = { .tv_nsec = POLL_MS * 1000000L };
-	int64_t deadline = now_ms() + timeout_ms, asked = 0;
+	int64_t deadline = eph_now_ms() + timeout_ms, asked = 0;
 	bool first = true;
 	int r;
 
@@ -524,15 +517,15 @@ static int detach_live(struct ephlvm_ctx *ctx, const struct detach *job, unsigne
 		r = find_now(ctx, job, true, &element);
 		if (r < 0 || !element)
 			return r;
-		if (first || now_ms() - asked >= EPH_VIRT_RESEND_MS) {
+		if (first || eph_now_ms() - asked >= EPH_VIRT_RESEND_MS) {
 			r = ask_guest(ctx, job, element, first);
 			if (r < 0)
 				return r;
 			first = false;
-			asked = now_ms();
+			asked = eph_now_ms();
 			continue;
 		}
-		if (now_ms() >= deadline)
+		if (eph_now_ms() >= deadline)
 			return eph_fail(ctx, EPHLVM_ERROR_BUSY, ETIMEDOUT, job->domain,
 					"unmount it in the guest and try again, or shut the domain "
 					"down",

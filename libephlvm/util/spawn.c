@@ -20,6 +20,7 @@
 #include <time.h>
 
 #include "util/cleanup.h"
+#include "util/clock.h"
 
 /* How long a killed process may take to go: it is past helping when it hangs in the kernel. */
 #define KILL_WAIT_MS 5000
@@ -61,14 +62,6 @@ static void child_clear(struct child *c)
 	closep_stream(&c->out);
 	closep_stream(&c->err);
 	eph_closep(&c->pidfd);
-}
-
-static int64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
 /* A copy of @fd that no dup2() of the child's set-up can hit; closes @fd when @take. */
@@ -255,7 +248,7 @@ static void drain(struct stream *s)
 	}
 }
 
-/* Wait until the child has exited, draining; @deadline_ms of now_ms(), negative for none. */
+/* Wait until the child has exited, draining; @deadline_ms of eph_now_ms(), negative for none. */
 static void watch(struct child *c, int64_t deadline_ms)
 {
 	while (!c->exited) {
@@ -264,7 +257,7 @@ static void watch(struct child *c, int64_t deadline_ms)
 			{ .fd = c->out.fd, .events = POLLIN },
 			{ .fd = c->err.fd, .events = POLLIN },
 		};
-		int64_t left = deadline_ms < 0 ? -1 : deadline_ms - now_ms();
+		int64_t left = deadline_ms < 0 ? -1 : deadline_ms - eph_now_ms();
 
 		if (deadline_ms >= 0 && left <= 0)
 			return;
@@ -288,7 +281,7 @@ static void watch(struct child *c, int64_t deadline_ms)
 
 static int64_t after(unsigned int ms)
 {
-	return now_ms() + (int64_t)ms;
+	return eph_now_ms() + (int64_t)ms;
 }
 
 /* To its end, or past the deadline to the end of its whole group. */

@@ -14,22 +14,16 @@
 
 #include "edge/checkpoint.h"
 #include "edge/clean.h"
+#include "edge/conffile.h"
 #include "edge/dm.h"
 #include "edge/drive.h"
 #include "edge/receipt.h"
 #include "object/pool.h"
 #include "util/cleanup.h"
+#include "util/clock.h"
 #include "workflow/trash.h"
 
 #define RETRY_MS 500
-
-static int64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
 
 void eph_purge_job_init(struct eph_purge_job *job, const struct ephlvm_volume *was,
 			int64_t deadline_ms)
@@ -80,12 +74,12 @@ static int try_lock(struct ephlvm_ctx *ctx, struct eph_purge_job *job, enum eph_
 {
 	int r = eph_lock_take(ctx, kind, id, 0, ret_lock);
 
-	if (r != -ETIMEDOUT || (!for_ever && now_ms() >= job->deadline_ms))
+	if (r != -ETIMEDOUT || (!for_ever && eph_now_ms() >= job->deadline_ms))
 		return r;
 	if (!job->told)
 		eph_warn(ctx, "\"%s\" waits: %s", job->was->name, ephlvm_error_message(ctx));
 	job->told = true;
-	job->retry_ms = now_ms() + RETRY_MS;
+	job->retry_ms = eph_now_ms() + RETRY_MS;
 	eph_error_clear(&ctx->error);
 	return -EAGAIN;
 }
@@ -299,7 +293,7 @@ static int skip_erase(struct ephlvm_ctx *ctx, const struct eph_purge_policy *pol
 		return r;
 	eph_action(ctx, "remove", job->was->name, job->was->size_bytes);
 	job->unerased = job->proven = true;
-	job->erased_ms = now_ms();
+	job->erased_ms = eph_now_ms();
 	job->stage = EPH_PURGE_ERASED;
 	return 0;
 }
@@ -446,12 +440,16 @@ static int write_receipt(struct ephlvm_ctx *ctx, const struct eph_purge_policy *
 		.ended_at = (int64_t)time(NULL),
 		.resumed_bytes = resumed_bytes(job),
 	};
+	const struct eph_config *config;
 	int r;
 
-	r = drive_serials(ctx, job, &serials);
+	r = eph_config_get(ctx, &config);
+	if (r == 0)
+		r = drive_serials(ctx, job, &serials);
 	if (r == 0)
 		r = eph_step(ctx, "receipt");
-	return r < 0 ? r : eph_receipt_append(ctx, &receipt, &job->receipt);
+	return r < 0 ? r :
+		       eph_receipt_append(ctx, &receipt, config->lock_timeout_ms, &job->receipt);
 }
 
 int eph_purge_job_finish(struct ephlvm_ctx *ctx, const struct eph_purge_policy *policy,
@@ -497,7 +495,7 @@ int eph_purge_job_finish(struct ephlvm_ctx *ctx, const struct eph_purge_policy *
 		return fail_job(ctx, job, r, false);
 	}
 	eph_action(ctx, "remove", job->was->name, job->was->size_bytes);
-	job->erased_ms = now_ms();
+	job->erased_ms = eph_now_ms();
 	job->stage = EPH_PURGE_ERASED;
 	return 0;
 }

@@ -13,6 +13,7 @@
 #include "edge/conffile.h"
 #include "pure/config.h"
 #include "util/cleanup.h"
+#include "util/clock.h"
 #include "workflow/purge.h"
 #include "workflow/purge_job.h"
 #include "workflow/trash.h"
@@ -35,14 +36,6 @@ struct run {
 	int result; /* of the first that failed */
 	struct eph_error first;
 };
-
-static int64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
 
 void eph_purge_report(const struct ephlvm_purge_opts *opts, struct ephlvm_purged *purged)
 {
@@ -103,10 +96,10 @@ static void report_gone(struct ephlvm_ctx *ctx, struct run *run, const struct ep
 
 static int ask_libvirt(struct ephlvm_ctx *ctx, struct run *run)
 {
-	if (run->uses_ms != 0 && now_ms() - run->uses_ms < USES_MS)
+	if (run->uses_ms != 0 && eph_now_ms() - run->uses_ms < USES_MS)
 		return 0;
 	eph_virt_uses_clear(&run->uses);
-	run->uses_ms = now_ms();
+	run->uses_ms = eph_now_ms();
 	return eph_uses_read(ctx, &run->uses);
 }
 
@@ -121,7 +114,7 @@ static bool share_a_drive(const struct ephlvm_volume *a, const struct ephlvm_vol
 /* Nothing of ours is erasing on its drives: another process may be, which its locks tell. */
 static bool has_turn(const struct run *run, const struct eph_purge_job *job)
 {
-	if (job->stage != EPH_PURGE_WAITING || run->stopping || now_ms() < job->retry_ms)
+	if (job->stage != EPH_PURGE_WAITING || run->stopping || eph_now_ms() < job->retry_ms)
 		return false;
 	for (size_t i = 0; i < run->n; i++)
 		if (run->jobs[i].stage == EPH_PURGE_ERASING &&
@@ -232,7 +225,7 @@ static bool batch_is_due(const struct run *run)
 	for (size_t i = 0; i < run->n; i++)
 		if (run->jobs[i].stage == EPH_PURGE_ERASED && run->jobs[i].erased_ms < oldest)
 			oldest = run->jobs[i].erased_ms;
-	return now_ms() - oldest >= BATCH_MS;
+	return eph_now_ms() - oldest >= BATCH_MS;
 }
 
 static void remove_batch(struct ephlvm_ctx *ctx, struct run *run, const char *vg_uuid)
@@ -358,7 +351,7 @@ int eph_purge_volumes(struct ephlvm_ctx *ctx, const struct ephlvm_volumes *volum
 	_cleanup_close_ int bell = -1;
 	struct run run = { .opts = opts, .n = volumes->n };
 	const struct eph_config *config;
-	int64_t deadline = wait_ms == UINT32_MAX ? INT64_MAX : now_ms() + wait_ms;
+	int64_t deadline = wait_ms == UINT32_MAX ? INT64_MAX : eph_now_ms() + wait_ms;
 	int r;
 
 	r = eph_config_get(ctx, &config);

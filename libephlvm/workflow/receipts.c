@@ -9,6 +9,7 @@
 
 #include <ephlvm/receipt.h>
 
+#include "edge/conffile.h"
 #include "edge/receipt.h"
 #include "pure/naming.h"
 #include "util/cleanup.h"
@@ -44,6 +45,7 @@ int ephlvm_receipts_read(struct ephlvm_ctx *ctx, const struct ephlvm_receipts_op
 	struct ephlvm_receipts_opts o = EPHLVM_RECEIPTS_OPTS_INIT;
 	char instance[EPH_UUID_TEXT];
 	struct filter filter = { 0 };
+	const struct eph_config *config;
 	int r;
 
 	eph_enter(ctx);
@@ -52,13 +54,15 @@ int ephlvm_receipts_read(struct ephlvm_ctx *ctx, const struct ephlvm_receipts_op
 		r = eph_instance_parse(ctx, o.instance, instance);
 		filter.instance = instance;
 	}
+	if (r == 0)
+		r = eph_config_get(ctx, &config);
 	if (r < 0)
 		return r;
 	receipts = calloc(1, sizeof(*receipts));
 	if (!receipts)
 		return eph_fail_oom(ctx);
 	filter.receipts = receipts;
-	r = eph_receipt_read(ctx, take, &filter, &receipts->broken);
+	r = eph_receipt_read(ctx, config->lock_timeout_ms, take, &filter, &receipts->broken);
 	if (r == 0)
 		*ret_receipts = eph_steal(receipts);
 	return r;

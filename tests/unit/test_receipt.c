@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -180,7 +181,7 @@ static int append(struct place *p)
 	int r;
 
 	eph_enter(p->ctx);
-	r = eph_receipt_append(p->ctx, &p->receipt, &line);
+	r = eph_receipt_append(p->ctx, &p->receipt, 60000, &line);
 	assert_true((r == 0) == (line != NULL));
 	free(line);
 	return r;
@@ -371,6 +372,38 @@ static size_t fill(struct place *p)
 }
 
 /* Also at the moment when the file is full, which one of them sees to. */
+static bool at_once(void *data)
+{
+	(void)data;
+	return true;
+}
+
+/* Who holds the lock may be stopped. The file stays as it is, and the next one has its turn. */
+static void a_lock_that_is_not_let_go_ends_the_waiting(void **state)
+{
+	struct place *p = *state;
+	char *line = NULL;
+	off_t before;
+	int fd;
+
+	assert_int_equal(append(p), 0);
+	before = size_of(p->file);
+	fd = open(p->file, O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(flock(fd, LOCK_EX), 0);
+	eph_enter(p->ctx);
+	assert_int_equal(eph_receipt_append(p->ctx, &p->receipt, 20, &line), -ETIMEDOUT);
+	assert_null(line);
+	assert_int_equal(ephlvm_error_kind(p->ctx), EPHLVM_ERROR_SYSTEM);
+	assert_non_null(strstr(ephlvm_error_message(p->ctx), "locked by another process"));
+	assert_true(size_of(p->file) == before);
+	ephlvm_ctx_set_cancel(p->ctx, at_once, NULL);
+	eph_enter(p->ctx);
+	assert_int_equal(eph_receipt_append(p->ctx, &p->receipt, 60000, &line), -ECANCELED);
+	assert_null(line);
+	close(fd);
+}
+
 static void writers_take_turns(void **state)
 {
 	struct place *p = *state;
@@ -509,7 +542,7 @@ static void the_form_of_a_line_stays(void **state)
 	p->receipt.resumed_bytes = 3;
 	p->receipt.verified_bytes = 5;
 	p->receipt.verified_places = 7;
-	assert_int_equal(eph_receipt_append(p->ctx, &p->receipt, &line), 0);
+	assert_int_equal(eph_receipt_append(p->ctx, &p->receipt, 60000, &line), 0);
 	assert_memory_equal(line, head, sizeof(head) - 1);
 	assert_non_null(strstr(line, ",\"login_uid\":"));
 	snprintf(tail, sizeof(tail),
@@ -517,7 +550,7 @@ static void the_form_of_a_line_stays(void **state)
 		 (int)getpid());
 	assert_string_equal(line + strlen(line) - strlen(tail), tail);
 	/* SHA-256 of the bytes of the line before, as sha256sum has it. */
-	assert_int_equal(eph_receipt_append(p->ctx, &p->receipt, &next), 0);
+	assert_int_equal(eph_receipt_append(p->ctx, &p->receipt, 60000, &next), 0);
 	shell("test \"$(head -n 1 %s | tr -d '\\n' | sha256sum | cut -c 1-64)\" = "
 	      "\"$(tail -n 1 %s | sed 's/.*\"prev\":\"//; s/\"}$//')\"",
 	      p->file);
@@ -531,7 +564,7 @@ static void the_journal_is_told_what_is_on_the_drive(void **state)
 	char *line = NULL, field[2048];
 
 	fake.journal_result = -ENOBUFS; /* a fault of the journal is none of the receipt */
-	assert_int_equal(eph_receipt_append(p->ctx, &p->receipt, &line), 0);
+	assert_int_equal(eph_receipt_append(p->ctx, &p->receipt, 60000, &line), 0);
 	assert_int_equal(fake.journal_calls, 1);
 	assert_int_equal(fake.journal_fsyncs, 2);
 	snprintf(field, sizeof(field), "\nEPHLVM_RECEIPT=%s\n", line);
@@ -551,7 +584,7 @@ static int append_another(struct ephlvm_ctx *ctx, void *data, const char *line,
 
 	(void)line;
 	assert_string_equal(instance, INSTANCE);
-	r = eph_receipt_append(ctx, &p->receipt, &written);
+	r = eph_receipt_append(ctx, &p->receipt, 60000, &written);
 	free(written);
 	return r;
 }
@@ -564,7 +597,7 @@ static void reading_holds_up_no_writer(void **state)
 	assert_int_equal(append(p), 0);
 	assert_int_equal(append(p), 0);
 	/* It ends, too: what is added meanwhile is for the next reading. */
-	assert_int_equal(eph_receipt_read(p->ctx, append_another, p, &broken), 0);
+	assert_int_equal(eph_receipt_read(p->ctx, 60000, append_another, p, &broken), 0);
 	assert_null(broken);
 	assert_int_equal(count(p, NULL, NULL), 4);
 }
@@ -707,6 +740,7 @@ int main(void)
 		TEST(a_line_cut_short_is_taken_off),
 		TEST(one_that_cannot_be_written_is_an_error),
 		TEST(files_of_others_are_not_written),
+		TEST(a_lock_that_is_not_let_go_ends_the_waiting),
 		TEST(writers_take_turns),
 		TEST(the_chain_goes_on_over_files),
 		TEST(another_writer_is_first_in_the_new_file),

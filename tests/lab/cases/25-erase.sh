@@ -4,20 +4,14 @@
 # lab: --disks 2 --disk-size 3G --timeout 1200
 # shellcheck source=tests/lab/tap.sh
 . "$(dirname "$0")/../tap.sh"
+# shellcheck source=tests/lab/erase.sh
+. "$(dirname "$0")/../erase.sh"
 small_flavors
 MORE=2
 VG=ephlvm
 
-# written DEVICE: bytes that it has written since boot, Write Zeroes included.
-written() {
-	local field
-	read -r -a field <"/sys/class/block/$(basename "$1")/stat"
-	echo $((field[6] * 512)) # not by awk, whose numbers end at 2^31 in some
-}
 # config KEYS: what stands in "defaults" of the configuration, beside the small flavors.
 config() { sed -i "s|^{\(\"defaults\": {.*}, \)\?\"flavors\"|{${1:+\"defaults\": {$1\}, }\"flavors\"|" /etc/ephlvm/ephlvm.json; }
-receipts_of() { ephlvm receipts "$1" --json | tr -d '\n '; }
-done_bytes() { ephlvm list --state trash --json | tr -d ' \n' | sed -n 's/.*"done_bytes":\([0-9]*\).*/\1/p'; }
 
 test_clean_space_needs_no_erase() {
 	expect 0 ephlvm pool init --yes /dev/nvme0n1
@@ -116,33 +110,9 @@ test_more_hold_keeps_it() {
 }
 
 test_killed_erase_is_resumed() {
-	local total start size=$((1 << 30)) rate=$((40 << 20)) kills=3 at
 	expect 0 ephlvm create "$(uuid 6)" --flavor t.large --fs none
-	t=$(token)
-	plant "$out" "$t"
-	expect 0 ephlvm delete --yes "$(uuid 6)"
-	start=$(written /dev/nvme0n1)
-	at=0
-	for _ in $(seq $kills); do
-		ephlvm purge --rate $rate >/run/purge.log 2>&1 &
-		pid=$!
-		# Killed when it has got further than the last time: a checkpoint is due every five seconds.
-		until_true 120 sh -c "[ \"\$(ephlvm list --state trash --json | tr -d ' \\n' | sed -n 's/.*\"done_bytes\":\\([0-9]*\\).*/\\1/p')\" -gt $at ]"
-		kill -9 $pid
-		wait $pid 2>/dev/null || true
-		at=$(done_bytes)
-		echo "SHOW killed, its checkpoint stands at $((at >> 20)) of $((size >> 20)) MiB"
-	done
-	expect 4 ephlvm restore "$(uuid 6)"
-	expect 0 ephlvm -v purge
-	total=$(($(written /dev/nvme0n1) - start))
-	echo "SHOW bytes written in all: $((total >> 20)) MiB for $((size >> 20)) MiB and $kills kills"
-	[ $total -ge $size ]
-	# Five seconds at that rate are the most that a kill can cost; metadata and such fit into the rest.
-	[ $total -le $((size + kills * (6 * rate) + (64 << 20))) ]
-	same "$(found /dev/nvme0n1 "$t")" 0
-	same "$(find /var/lib/ephlvm/erase -type f | wc -l)" 0
-	holds "$(receipts_of "$(uuid 6)")" '"resumed_bytes":'"$at"
+	# Five seconds at that rate are the most that a kill can cost; metadata and such fit into the sixth.
+	killed_and_resumed "$(uuid 6)" $((40 << 20)) 3 $((6 * (40 << 20))) 0
 }
 
 test_more_signal_leaves_a_resumable_state() {

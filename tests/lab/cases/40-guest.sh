@@ -24,7 +24,7 @@ test_guest_sees_its_volume_as_vdb() {
 	lab_libvirtd_start
 	expect 0 ephlvm pool init --yes /dev/nvme0n1
 	expect 0 ephlvm create "$(uuid 1)" --flavor t.small
-	define 1 "eph.do=df,secret,sleep"
+	define 1 "eph.do=df,secret,raw-secret,sleep"
 	lab_guest_start guest1
 	lab_guest_wait guest1 "GUEST waiting" 400
 	same "$(lab_guest_value guest1 token)" t1
@@ -58,6 +58,10 @@ test_shut_off_domain_needs_the_word() {
 	secret=$(lab_guest_value guest1 secret)
 	virsh -q shutdown guest1
 	lab_guest_gone guest1 120
+	# In files, and in the first, a middle and the last 4 KiB.
+	for page in 0 $((256 << 8 >> 1)) $(((256 << 8) - 1)); do
+		dd if="/dev/ephlvm/$(uuid 1)_disk.eph0" bs=4096 skip=$page count=1 iflag=direct status=none | grep -qa "$secret"
+	done
 	expect 4 ephlvm delete --yes "$(uuid 1)"
 	holds "$err" "--domain-gone"
 	holds "$err" guest1
