@@ -14,6 +14,7 @@
 
 #define FOLDER "erase"
 #define TEXT_MAX ((size_t)256)
+#define UUID_LEN 38 /* of LVM, with its hyphens */
 
 /* "erase 1 METHOD PASS/PASSES DONE SIZE LV-UUID\n": the UUID again, lest a file be taken for another's. */
 #define FORM "erase 1 %s %u/%u %" PRIu64 " %" PRIu64 " %s\n"
@@ -73,10 +74,53 @@ int eph_checkpoint_write(struct ephlvm_ctx *ctx, const char *lv_uuid,
 	return r < 0 ? r : eph_state_write(ctx, dir, lv_uuid, text, strlen(text));
 }
 
+/* "UUID" or "UUID.TID~", as eph_state_write() makes them; then the UUID is in @lv_uuid. */
+static bool is_ours(const char *name, char lv_uuid[UUID_LEN + 1])
+{
+	static const char letters[] =
+		"-abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+	const char *end = name + strspn(name, letters);
+	size_t digits;
+
+	if (end - name != UUID_LEN)
+		return false;
+	memcpy(lv_uuid, name, UUID_LEN);
+	lv_uuid[UUID_LEN] = '\0';
+	if (*end == '\0')
+		return true;
+	digits = *end == '.' ? strspn(end + 1, "0123456789") : 0;
+	return digits > 0 && strcmp(end + 1 + digits, "~") == 0;
+}
+
 int eph_checkpoint_remove(struct ephlvm_ctx *ctx, const char *lv_uuid)
 {
+	_cleanup_strv_ struct eph_strv all = EPH_STRV_INIT;
 	_cleanup_close_ int dir = -1;
+	char of[UUID_LEN + 1];
 	int r = eph_state_open(ctx, FOLDER, &dir);
 
-	return r < 0 ? r : eph_state_remove(ctx, dir, lv_uuid);
+	if (r == 0)
+		r = eph_state_remove(ctx, dir, lv_uuid);
+	if (r == 0)
+		r = eph_state_names(ctx, dir, &all);
+	for (size_t i = 0; r == 0 && i < all.n; i++)
+		if (is_ours(all.v[i], of) && strcmp(of, lv_uuid) == 0)
+			r = eph_state_remove(ctx, dir, all.v[i]);
+	return r;
+}
+
+int eph_checkpoint_list(struct ephlvm_ctx *ctx, struct eph_strv *ret_lv_uuids)
+{
+	_cleanup_strv_ struct eph_strv all = EPH_STRV_INIT;
+	_cleanup_close_ int dir = -1;
+	char of[UUID_LEN + 1];
+	int r = eph_state_open(ctx, FOLDER, &dir);
+
+	if (r == 0)
+		r = eph_state_names(ctx, dir, &all);
+	for (size_t i = 0; r == 0 && i < all.n; i++)
+		if (is_ours(all.v[i], of) && !eph_strv_has(ret_lv_uuids, of) &&
+		    eph_strv_add(ret_lv_uuids, of) < 0)
+			r = eph_fail_oom(ctx);
+	return r;
 }

@@ -10,6 +10,7 @@
 
 #include "core/context.h"
 #include "edge/erase.h"
+#include "util/text.h"
 
 struct eph_checkpoint {
 	enum eph_erase_method method;
@@ -26,6 +27,14 @@ int eph_checkpoint_read(struct ephlvm_ctx *ctx, const char *lv_uuid,
 int eph_checkpoint_write(struct ephlvm_ctx *ctx, const char *lv_uuid,
 			 const struct eph_checkpoint *checkpoint);
 
+/* With what a killed writer left of it. The volume's lock is held, or the volume is gone. */
 int eph_checkpoint_remove(struct ephlvm_ctx *ctx, const char *lv_uuid);
+
+/*
+ * LV UUIDs that the folder has files of, each once. What a kill or a power cut left is told by listing first and
+ * reading LVM then: an LV is older than its file, so that the reading shows it unless it is gone. All else in the
+ * folder is left alone.
+ */
+int eph_checkpoint_list(struct ephlvm_ctx *ctx, struct eph_strv *ret_lv_uuids);
 
 #endif

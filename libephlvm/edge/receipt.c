@@ -6,7 +6,6 @@
  */
 #include "edge/receipt.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <json-c/json.h>
@@ -366,32 +365,19 @@ static int add_sorted(unsigned int **numbers, size_t *n, unsigned int number)
 /* Numbers of the files that were rotated away, sorted. */
 static int old_files(struct ephlvm_ctx *ctx, int dir_fd, unsigned int **ret_numbers, size_t *ret_n)
 {
+	_cleanup_strv_ struct eph_strv names = EPH_STRV_INIT;
 	_cleanup_free_ unsigned int *numbers = NULL;
-	_cleanup_close_ int copy = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
 	unsigned int number;
 	size_t n = 0;
-	int r = 0;
+	int r;
 
-	if (!dir)
-		return fail(ctx, errno, "listed");
-	copy = -1; /* the stream's now */
-	while (r == 0) {
-		struct dirent *entry;
-
-		errno = 0;
-		entry = readdir(dir);
-		/* Half a list would begin the chain anew, or call it broken. */
-		if (!entry)
-			r = -errno;
-		if (!entry)
-			break;
-		if (old_number(entry->d_name, &number))
-			r = add_sorted(&numbers, &n, number);
-	}
-	closedir(dir);
+	/* Half a list would begin the chain anew, or call it broken. */
+	r = eph_state_names(ctx, dir_fd, &names);
+	for (size_t i = 0; r == 0 && i < names.n; i++)
+		if (old_number(names.v[i], &number) && add_sorted(&numbers, &n, number) < 0)
+			r = eph_fail_oom(ctx);
 	if (r < 0)
-		return r == -ENOMEM ? eph_fail_oom(ctx) : fail(ctx, -r, "listed");
+		return r;
 	*ret_numbers = eph_steal(numbers);
 	*ret_n = n;
 	return 0;

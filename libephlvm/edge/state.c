@@ -5,6 +5,7 @@
  */
 #include "edge/state.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -183,6 +184,38 @@ int eph_state_read(struct ephlvm_ctx *ctx, int dir_fd, const char *name, size_t 
 	*ret_data = eph_steal(data);
 	if (ret_bytes)
 		*ret_bytes = have;
+	return 0;
+}
+
+int eph_state_names(struct ephlvm_ctx *ctx, int dir_fd, struct eph_strv *ret_names)
+{
+	_cleanup_strv_ struct eph_strv names = EPH_STRV_INIT;
+	int copy = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+	int r = 0;
+
+	if (!dir) {
+		r = errno;
+		eph_closep(&copy);
+		return fail(ctx, "state", r, "listed");
+	}
+	while (r == 0) {
+		struct dirent *entry;
+
+		errno = 0;
+		entry = readdir(dir);
+		if (!entry) {
+			r = -errno;
+			break;
+		}
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			r = eph_strv_add(&names, entry->d_name);
+	}
+	closedir(dir);
+	if (r < 0)
+		return r == -ENOMEM ? eph_fail_oom(ctx) : fail(ctx, "state", -r, "listed");
+	*ret_names = names;
+	names = (struct eph_strv)EPH_STRV_INIT;
 	return 0;
 }
 

@@ -10,6 +10,7 @@
 #define EPH_EDGE_STATE_H
 
 #include "core/context.h"
+#include "util/text.h"
 
 #define EPH_STATE_DIR "/var/lib/ephlvm"
 
@@ -41,6 +42,9 @@ int eph_state_write(struct ephlvm_ctx *ctx, int dir_fd, const char *name, const 
  */
 int eph_state_read(struct ephlvm_ctx *ctx, int dir_fd, const char *name, size_t max_bytes,
 		   char **ret_data, size_t *ret_bytes);
+
+/* The names of all in @dir_fd, in no order. 0 or -errno with its record. */
+int eph_state_names(struct ephlvm_ctx *ctx, int dir_fd, struct eph_strv *ret_names);
 
 /* Remove the file and fsync the folder. What is not there is removed. */
 int eph_state_remove(struct ephlvm_ctx *ctx, int dir_fd, const char *name);

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "edge/checkpoint.h"
 #include "edge/conffile.h"
 #include "edge/dm.h"
 #include "edge/lock.h"
@@ -208,8 +209,34 @@ int eph_volumes_keep_names(struct ephlvm_ctx *ctx, struct ephlvm_volumes *trash,
 	return 0;
 }
 
+static bool has_lv(const struct eph_lvm_view *view, const char *lv_uuid)
+{
+	for (size_t i = 0; i < view->n_vgs; i++)
+		if (eph_lvm_lv_by_uuid(&view->vgs[i], lv_uuid))
+			return true;
+	return false;
+}
+
+/*
+ * Checkpoints of @lv_uuids, listed before @view was read, of volumes that are gone. Should one come back (vgcfgrestore),
+ * what its file says is done would hold no more: others had its space. What cannot be removed is a warning.
+ */
+static void forget_the_gone(struct ephlvm_ctx *ctx, const struct eph_lvm_view *view,
+			    const struct eph_strv *lv_uuids)
+{
+	for (size_t i = 0; i < lv_uuids->n; i++) {
+		if (has_lv(view, lv_uuids->v[i]))
+			continue;
+		if (eph_checkpoint_remove(ctx, lv_uuids->v[i]) < 0)
+			eph_warn(ctx, "the checkpoint of a volume that is gone stays: %s",
+				 ephlvm_error_message(ctx));
+		eph_error_clear(&ctx->error);
+	}
+}
+
 int ephlvm_purge(struct ephlvm_ctx *ctx, const struct ephlvm_purge_opts *opts)
 {
+	_cleanup_strv_ struct eph_strv checkpoints = EPH_STRV_INIT;
 	_cleanup_volumes_ struct ephlvm_volumes *volumes = NULL, *half = NULL;
 	_cleanup_view_ struct eph_lvm_view *view = NULL;
 	struct ephlvm_purge_opts o = EPHLVM_PURGE_OPTS_INIT;
@@ -228,6 +255,11 @@ int ephlvm_purge(struct ephlvm_ctx *ctx, const struct ephlvm_purge_opts *opts)
 	r = eph_purge_check(ctx, &o);
 	if (r == 0)
 		r = eph_dm_check(ctx);
+	if (r == 0 && !dry_run && eph_checkpoint_list(ctx, &checkpoints) < 0) {
+		/* They matter only once there is something to erase, which then fails by itself. */
+		eph_warn(ctx, "%s", ephlvm_error_message(ctx));
+		eph_error_clear(&ctx->error);
+	}
 	if (r == 0)
 		r = eph_lvm_read(ctx, 0, &view);
 	if (r == 0 && !o.names)
@@ -247,6 +279,8 @@ int ephlvm_purge(struct ephlvm_ctx *ctx, const struct ephlvm_purge_opts *opts)
 	/* Also what another purge removed, killed before its flush: it would come back as trash. */
 	if (r == 0 && !dry_run)
 		r = eph_pools_flush(ctx, view, NULL, NULL);
+	if (r == 0 && !dry_run)
+		forget_the_gone(ctx, view, &checkpoints);
 	if (r == 0 && dry_run)
 		plan(ctx, half, volumes, &o);
 	if (unsettled.kind == EPHLVM_ERROR_NONE)

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -55,16 +56,21 @@ static const struct eph_checkpoint shred = {
 	.point = { .pass = 2, .done_bytes = UINT64_C(107374182400) },
 };
 
-static void put(const struct place *p, const char *text)
+static void put_at(const struct place *p, const char *name, const char *text)
 {
 	char path[160];
 	FILE *f;
 
-	snprintf(path, sizeof(path), "%s/erase/" LV, p->root);
+	snprintf(path, sizeof(path), "%s/erase/%s", p->root, name);
 	f = fopen(path, "w");
 	assert_non_null(f);
 	fputs(text, f);
 	fclose(f);
+}
+
+static void put(const struct place *p, const char *text)
+{
+	put_at(p, LV, text);
 }
 
 static void written_read_removed(void **state)
@@ -124,11 +130,45 @@ static void what_is_not_exactly_ours_is_not_believed(void **state)
 	assert_int_equal(c.point.pass, 1);
 }
 
+/* Each volume once, with what killed writers left of it; nothing that is another's. */
+static void listed_and_removed_with_its_halves(void **state)
+{
+	static const char *const others[] = { "x",	"README",  LV "x", LV ".~",
+					      LV ".12", LV ".1x~", "a" LV };
+	struct eph_strv found = EPH_STRV_INIT;
+	struct place *p = *state;
+	char path[160];
+
+	assert_int_equal(eph_checkpoint_list(p->ctx, &found), 0);
+	assert_int_equal(found.n, 0);
+	assert_int_equal(eph_checkpoint_write(p->ctx, LV, &shred), 0);
+	put_at(p, LV ".12~", "half");
+	put_at(p, LV ".345678~", "half");
+	put_at(p, OTHER ".9~", "half");
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		put_at(p, others[i], "theirs");
+	assert_int_equal(eph_checkpoint_list(p->ctx, &found), 0);
+	assert_int_equal(found.n, 2);
+	assert_true(eph_strv_has(&found, LV) && eph_strv_has(&found, OTHER));
+	eph_strv_clear(&found);
+	assert_int_equal(eph_checkpoint_remove(p->ctx, LV), 0);
+	assert_int_equal(eph_checkpoint_list(p->ctx, &found), 0);
+	assert_int_equal(found.n, 1);
+	assert_true(eph_strv_has(&found, OTHER));
+	eph_strv_clear(&found);
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		snprintf(path, sizeof(path), "%s/erase/%s", p->root, others[i]);
+		assert_int_equal(access(path, F_OK), 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(written_read_removed, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_is_not_exactly_ours_is_not_believed, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(listed_and_removed_with_its_halves, setup,
 						teardown),
 	};
 

@@ -8,6 +8,7 @@
  * EPHLVM_KILLS_TABLE=FILE writes what was found: operation, number and name of the mark, what was done there, what of
  * instance A was there then, what settled it.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -205,6 +206,23 @@ static void check_always(void)
 	ephlvm_ctx_unref(ctx);
 }
 
+/* Files in the folder of checkpoints. */
+static unsigned int checkpoints(void)
+{
+	char path[200];
+	unsigned int n = 0;
+	struct dirent *entry;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "%s/state/erase", m->root);
+	dir = opendir(path);
+	while (dir && (entry = readdir(dir)))
+		n += entry->d_name[0] != '.';
+	if (dir)
+		closedir(dir);
+	return n;
+}
+
 /* Nothing is left over: every LV is ready or trash, and a purge takes all trash that is not held. */
 static void check_settled(void)
 {
@@ -217,6 +235,7 @@ static void check_settled(void)
 	for (unsigned int i = 0; i < MODEL_LVS; i++)
 		assert_false(m->lvs[i].there && is_trash(&m->lvs[i]) &&
 			     !model_lv_tag(&m->lvs[i], "ephlvm.hold="));
+	assert_int_equal(checkpoints(), 0);
 }
 
 static void free_slots_hold_no_token(void)
