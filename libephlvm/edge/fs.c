@@ -247,7 +247,7 @@ static int run_once(struct ephlvm_ctx *ctx, const struct fs_kind *kind, const ch
 	if (r < 0)
 		return eph_fail(ctx, EPHLVM_ERROR_SYSTEM, -r, tool, NULL,
 				"\"%s\" cannot be run: %s", tool, strerror(-r));
-	return 0;
+	return eph_mark(ctx, "mkfs-called");
 }
 
 static int run_tool(struct ephlvm_ctx *ctx, const struct fs_kind *kind, const char *tool, int fd,

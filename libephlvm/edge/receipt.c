@@ -309,6 +309,7 @@ static int last_line(struct ephlvm_ctx *ctx, int fd, char **ret_line, off_t *ret
 	char *end, *start;
 	ssize_t n;
 	off_t from;
+	int r;
 
 	*ret_line = NULL;
 	if (!tail)
@@ -326,8 +327,14 @@ static int last_line(struct ephlvm_ctx *ctx, int fd, char **ret_line, off_t *ret
 	*ret_size = end ? from + (end - tail) + 1 : 0;
 	if (*ret_size < st.st_size) {
 		eph_warn(ctx, "the last receipt was cut short by a crash, and is taken off");
+		r = eph_mark(ctx, "receipt-shorten");
+		if (r < 0)
+			return r;
 		if (ftruncate(fd, *ret_size) < 0)
 			return fail(ctx, errno, "shortened");
+		r = eph_mark(ctx, "receipt-shortened");
+		if (r < 0)
+			return r;
 	}
 	if (!end)
 		return 0;
@@ -468,6 +475,8 @@ static int append(struct ephlvm_ctx *ctx, int dir_fd, int fd, const char *line, 
 		else
 			done += (size_t)n;
 	}
+	if (r == 0)
+		r = eph_mark(ctx, "receipt-fsync") < 0 ? -EIO : 0;
 	if (r == 0 && (fsync(fd) < 0 || fsync(dir_fd) < 0))
 		r = -errno;
 	if (r == 0)

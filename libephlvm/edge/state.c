@@ -125,6 +125,8 @@ int eph_state_write(struct ephlvm_ctx *ctx, int dir_fd, const char *name, const 
 		r = eph_mark(ctx, "state-rename") < 0 ? -EIO : 0;
 	if (r == 0 && renameat(dir_fd, beside, dir_fd, name) < 0)
 		r = -errno;
+	if (r == 0)
+		r = eph_mark(ctx, "state-renamed") < 0 ? -EIO : 0;
 	if (r == 0 && fsync(dir_fd) < 0)
 		r = -errno;
 	if (r < 0) {
@@ -230,5 +232,8 @@ int eph_state_remove(struct ephlvm_ctx *ctx, int dir_fd, const char *name)
 			return 0;
 		return fail(ctx, name, errno, "removed");
 	}
+	r = eph_mark(ctx, "state-removed");
+	if (r < 0)
+		return r;
 	return fsync(dir_fd) < 0 ? fail(ctx, name, errno, "removed") : 0;
 }
