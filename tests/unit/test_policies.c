@@ -347,6 +347,66 @@ static void what_vanishes_while_purge_waits_is_no_failure(void **state)
 	ephlvm_ctx_unref(ctx);
 }
 
+/* --- a drive that cannot be flushed --- */
+
+static void tell_doubt(void *data, enum ephlvm_log_level level, const char *message)
+{
+	(void)level;
+	if (strstr(message, "may come back after a power cut"))
+		*(bool *)data = true;
+}
+
+/* In a process whose first flush of a drive fails: the exit status, 100 added where the doubt was told. */
+static int without_flush(int (*op)(struct ephlvm_ctx *ctx))
+{
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0) {
+		struct ephlvm_ctx *ctx = model_host_ctx(m);
+		bool told = false;
+		int kind;
+
+		ephlvm_ctx_set_log(ctx, EPHLVM_LOG_WARNING, tell_doubt, &told);
+		setenv("EPHLVM_FAIL_AT", "pv-fsync", 1);
+		kind = op(ctx) < 0 ? (int)ephlvm_error_kind(ctx) : 0;
+		_exit(kind + (told ? 100 : 0));
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static int purge_all(struct ephlvm_ctx *ctx)
+{
+	return model_op_purge(ctx, NULL);
+}
+
+static int delete_a(struct ephlvm_ctx *ctx)
+{
+	return model_op_delete(ctx, A, 0);
+}
+
+/* Nothing was done that could be lost; what another did is in doubt, and that is said. */
+static void purge_of_nothing_only_warns(void **state)
+{
+	(void)state;
+	assert_int_equal(without_flush(purge_all), 100);
+}
+
+/* That it is trash already may be what a power cut takes back: then it was not deleted. */
+static void delete_of_trash_fails(void **state)
+{
+	struct ephlvm_ctx *ctx = model_host_ctx(m);
+
+	(void)state;
+	must_create(ctx, A);
+	assert_int_equal(model_op_delete(ctx, A, 0), 0);
+	assert_int_equal(without_flush(delete_a), EPHLVM_ERROR_SYSTEM);
+	assert_int_equal(model_op_delete(ctx, A, 0), 0);
+	ephlvm_ctx_unref(ctx);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -361,6 +421,8 @@ int main(void)
 		TEST(what_is_restored_while_purge_waits_is_kept),
 		TEST(what_is_held_while_purge_waits_is_kept),
 		TEST(what_vanishes_while_purge_waits_is_no_failure),
+		TEST(purge_of_nothing_only_warns),
+		TEST(delete_of_trash_fails),
 	};
 	char command[96];
 	int r;
