@@ -329,13 +329,25 @@ static int clear_ends(struct ephlvm_ctx *ctx, int fd, const char *subject, uint6
 			"old signatures on \"%s\" cannot be cleared: %s", subject, strerror(-r));
 }
 
-/* The tool's exit status is not proof: the superblock is. */
+/*
+ * The tool's exit status is not proof: the superblock is, as the drive gives it back. What the host remembers
+ * of its own writes says nothing of a drive that acknowledges them and drops them.
+ */
 static int verify(struct ephlvm_ctx *ctx, const struct fs_kind *kind, int fd, const char *subject,
 		  const char *label)
 {
 	__attribute__((cleanup(eph_fs_found_clear))) struct eph_fs_found found = { 0 };
 	int r;
 
+	if (fsync(fd) < 0)
+		return eph_fail(ctx, EPHLVM_ERROR_SYSTEM, errno, subject,
+				"see the kernel log for trouble with the drive",
+				"\"%s\" cannot be flushed: %s", subject, strerror(errno));
+	r = posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+	if (r != 0)
+		return eph_fail(ctx, EPHLVM_ERROR_SYSTEM, r, subject, NULL,
+				"\"%s\" cannot be read back from its drive: %s", subject,
+				strerror(r));
 	r = eph_fs_probe(ctx, fd, subject, &found);
 	if (r < 0)
 		return r;
@@ -368,10 +380,6 @@ int eph_fs_make(struct ephlvm_ctx *ctx, int fd, const char *subject, const char 
 	r = run_tool(ctx, kind, tool, fd, subject, label);
 	if (r < 0)
 		return r;
-	if (fsync(fd) < 0)
-		return eph_fail(ctx, EPHLVM_ERROR_SYSTEM, errno, subject,
-				"see the kernel log for trouble with the drive",
-				"\"%s\" cannot be flushed: %s", subject, strerror(errno));
 	return verify(ctx, kind, fd, subject, label);
 }
 

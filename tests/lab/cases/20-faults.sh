@@ -25,6 +25,26 @@ swap_table() {
 	dmsetup resume flaky-drive
 }
 
+# metadata_bad KIND: writes to LVM's metadata area on the drive are KIND: error_writes (refused), or drop_writes
+# (acknowledged and not done). data_bad KIND: the same for all that is behind it.
+metadata_bad() { table_flakey "$1" linear; }
+data_bad() { table_flakey linear "$1"; }
+table_flakey() {
+	local start end
+	start=$(pvs --noheadings --nosuffix --units s -o pe_start /dev/mapper/flaky-drive | xargs)
+	end=$(($(blockdev --getsz /dev/nvme0n1) - OFFSET))
+	{
+		target 0 "$start" "$1"
+		target "$start" $((end - start)) "$2"
+	} | swap_table
+}
+target() {
+	case $3 in
+	linear) echo "$1 $2 linear /dev/nvme0n1 $((OFFSET + $1))" ;;
+	*) echo "$1 $2 flakey /dev/nvme0n1 $((OFFSET + $1)) 0 100 1 $3" ;;
+	esac
+}
+
 # A volume group of the pool's name on a drive that is not there yet, as one from another host.
 make_other_flaky() {
 	truncate -s 300M /run/other.img
@@ -85,18 +105,78 @@ test_more_a_drive_that_drops_writes_is_caught() {
 	plant "$out" "$(token)"
 	expect 0 ephlvm delete --yes "$(uuid 3)"
 	# Acknowledges every write and discard of the volume's data, and does none of them.
-	start=$(($(pvs --noheadings --nosuffix --units s -o pe_start /dev/mapper/flaky-drive | xargs)))
-	end=$(($(blockdev --getsz /dev/nvme0n1) - OFFSET))
-	{
-		echo "0 $start linear /dev/nvme0n1 $OFFSET"
-		echo "$start $((end - start)) flakey /dev/nvme0n1 $((OFFSET + start)) 0 100 1 drop_writes"
-	} | swap_table
+	data_bad drop_writes
 	expect 7 ephlvm purge
 	holds "$err" "reads back other bytes than zero"
 	same "$(ephlvm list --noheadings -o state --instance "$(uuid 3)" | xargs)" trash
 	table_good | swap_table
 	expect 0 ephlvm purge
 	same "$(lv_count flaky)" 0
+}
+
+# commit_fails KIND COMMAND...: it fails where its commits fail so, does what it should once they are done again.
+commit_fails() {
+	local kind=$1
+	shift
+	metadata_bad "$kind"
+	got=0
+	"$@" >/run/o 2>/run/e || got=$?
+	table_good | swap_table
+	cat /run/o /run/e
+	[ $got = 7 ] || { echo "exit $got, not 7, where metadata writes are $kind: $*" && false; }
+}
+
+test_more_commits_that_fail_or_vanish() {
+	local kind id t
+	for kind in error_writes drop_writes; do
+		id=$(uuid 51)
+		commit_fails $kind ephlvm create "$id" --flavor t.tiny --pool flaky
+		same "$(lv_count flaky)" 0
+		same "$(dmsetup ls | grep -c "^flaky-.*disk" || true)" 0
+		expect 0 ephlvm create "$id" --flavor t.tiny --pool flaky
+		t=$(token)
+		plant "$out" "$t"
+		commit_fails $kind ephlvm delete --yes "$id"
+		same "$(ephlvm list --noheadings -o state --instance "$id" | xargs)" ready
+		expect 0 ephlvm delete --yes "$id"
+		commit_fails $kind ephlvm restore "$id"
+		same "$(ephlvm list --noheadings -o state --instance "$id" | xargs)" trash
+		expect 0 ephlvm restore "$id"
+		[ "$(found "$out" "$t")" -gt 0 ]
+		commit_fails $kind ephlvm hold "$id"
+		expect 0 ephlvm hold "$id"
+		commit_fails $kind ephlvm unhold "$id"
+		expect 0 ephlvm unhold "$id"
+		expect 0 ephlvm delete --yes "$id"
+		commit_fails $kind ephlvm purge
+		same "$(ephlvm list --noheadings -o state --instance "$id" | xargs)" trash
+		expect 0 ephlvm purge
+		commit_fails $kind ephlvm pool scrub --pool flaky
+		expect 0 ephlvm purge
+		same "$(lv_count flaky)" 0
+		same "$(found /dev/nvme0n1 "$t")" 0
+		same "$(dmsetup ls | grep -c "^flaky-.*disk" || true)" 0
+	done
+}
+
+# On space that is proven clean, so that no erase comes first and finds it out.
+test_more_file_system_that_is_not_written() {
+	local kind fs
+	for fs in ext4 vfat swap; do
+		for kind in error_writes drop_writes; do
+			expect 0 ephlvm pool scrub --pool flaky
+			data_bad $kind
+			got=0
+			ephlvm -v create "$(uuid 52)" --flavor t.tiny --pool flaky --fs $fs >/run/o 2>/run/e || got=$?
+			table_good | swap_table
+			cat /run/o /run/e
+			same $got 7
+			lacks "$(cat /run/e)" "step erase-write"
+			lacks "$(ephlvm list --noheadings -o state --instance "$(uuid 52)")" ready
+			expect 0 ephlvm purge
+			same "$(lv_count flaky)" 0
+		done
+	done
 }
 
 # Its PCI device goes away, as a drive that died; "echo 1 >rescan" brings it back.
