@@ -151,7 +151,7 @@ test_more_commits_that_fail_or_vanish() {
 		commit_fails $kind ephlvm purge
 		same "$(ephlvm list --noheadings -o state --instance "$id" | xargs)" trash
 		expect 0 ephlvm purge
-		commit_fails $kind ephlvm pool scrub --pool flaky
+		commit_fails $kind ephlvm pool scrub flaky
 		expect 0 ephlvm purge
 		same "$(lv_count flaky)" 0
 		same "$(found /dev/nvme0n1 "$t")" 0
@@ -164,7 +164,7 @@ test_more_file_system_that_is_not_written() {
 	local kind fs
 	for fs in ext4 vfat swap; do
 		for kind in error_writes drop_writes; do
-			expect 0 ephlvm pool scrub --pool flaky
+			expect 0 ephlvm pool scrub flaky
 			data_bad $kind
 			got=0
 			ephlvm -v create "$(uuid 52)" --flavor t.tiny --pool flaky --fs $fs >/run/o 2>/run/e || got=$?
