@@ -25,9 +25,8 @@ swap_table() {
 	dmsetup resume flaky-drive
 }
 
-# metadata_bad KIND: writes to LVM's metadata area on the drive are KIND: error_writes (refused), or drop_writes
-# (acknowledged and not done). data_bad KIND: the same for all that is behind it.
-metadata_bad() { table_flakey "$1" linear; }
+# data_bad KIND: writes behind LVM's metadata on the drive are KIND: error_writes (refused), or drop_writes
+# (acknowledged and not done).
 data_bad() { table_flakey linear "$1"; }
 table_flakey() {
 	local start end
@@ -112,51 +111,6 @@ test_more_a_drive_that_drops_writes_is_caught() {
 	table_good | swap_table
 	expect 0 ephlvm purge
 	same "$(lv_count flaky)" 0
-}
-
-# commit_fails KIND COMMAND...: it fails where its commits fail so, does what it should once they are done again.
-commit_fails() {
-	local kind=$1
-	shift
-	metadata_bad "$kind"
-	got=0
-	"$@" >/run/o 2>/run/e || got=$?
-	table_good | swap_table
-	cat /run/o /run/e
-	[ $got = 7 ] || { echo "exit $got, not 7, where metadata writes are $kind: $*" && false; }
-}
-
-test_more_commits_that_fail_or_vanish() {
-	local kind id t
-	for kind in error_writes drop_writes; do
-		id=$(uuid 51)
-		commit_fails $kind ephlvm create "$id" --flavor t.tiny --pool flaky
-		same "$(lv_count flaky)" 0
-		same "$(dmsetup ls | grep -c "^flaky-.*disk" || true)" 0
-		expect 0 ephlvm create "$id" --flavor t.tiny --pool flaky
-		t=$(token)
-		plant "$out" "$t"
-		commit_fails $kind ephlvm delete --yes "$id"
-		same "$(ephlvm list --noheadings -o state --instance "$id" | xargs)" ready
-		expect 0 ephlvm delete --yes "$id"
-		commit_fails $kind ephlvm restore "$id"
-		same "$(ephlvm list --noheadings -o state --instance "$id" | xargs)" trash
-		expect 0 ephlvm restore "$id"
-		[ "$(found "$out" "$t")" -gt 0 ]
-		commit_fails $kind ephlvm hold "$id"
-		expect 0 ephlvm hold "$id"
-		commit_fails $kind ephlvm unhold "$id"
-		expect 0 ephlvm unhold "$id"
-		expect 0 ephlvm delete --yes "$id"
-		commit_fails $kind ephlvm purge
-		same "$(ephlvm list --noheadings -o state --instance "$id" | xargs)" trash
-		expect 0 ephlvm purge
-		commit_fails $kind ephlvm pool scrub flaky
-		expect 0 ephlvm purge
-		same "$(lv_count flaky)" 0
-		same "$(found /dev/nvme0n1 "$t")" 0
-		same "$(dmsetup ls | grep -c "^flaky-.*disk" || true)" 0
-	done
 }
 
 # On space that is proven clean, so that no erase comes first and finds it out.
