@@ -57,7 +57,8 @@ static enum outcome judge(const struct eph_lvm_result *result)
 	if (says(result, " insufficient free space") || says(result, "Insufficient free space: ") ||
 	    says(result, "Insufficient suitable allocatable extents "))
 		return NO_SPACE;
-	if (says(result, " in use.") || says(result, " is used by another device.") ||
+	if (says(result, " in use.") || says(result, "Unable to deactivate open ") ||
+	    says(result, " is used by another device.") ||
 	    says(result, " contains a filesystem in use.") ||
 	    /* Opened between LVM's look at the open count and the ioctl. */
 	    (says(result, "remove ioctl on ") && says(result, "Device or resource busy")))

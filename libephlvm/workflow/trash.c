@@ -259,10 +259,14 @@ int eph_volumes_trash(struct ephlvm_ctx *ctx, const struct eph_vg *vg,
 		r = eph_lv_reread(ctx, vg->uuid, NULL, &view, &now, &lv);
 	if (r == 0)
 		r = check_trashed(ctx, now, volumes, n);
+	if (r < 0 && view) {
+		struct eph_error second = eph_error_take(ctx);
+
+		activate_ready_again(ctx, now, volumes, n);
+		eph_error_give(ctx, &second);
+	}
+	/* The command's failure explains the state better than the state does. */
 	if (r < 0 && failed < 0) {
-		/* The command's failure explains the state better than the state does. */
-		if (view)
-			activate_ready_again(ctx, now, volumes, n);
 		eph_error_give(ctx, &first);
 		return failed;
 	}

@@ -70,6 +70,7 @@
 #define RENAME "lvrename --yes fast " LV_NAME " trash-1"
 #define RETAG "lvchange --yes --deltag ephlvm.state=new --addtag ephlvm.state=ready " SELECT_ONE
 #define DEACTIVATE "lvchange --yes -an " SELECT_TWO
+#define REMOVE "lvremove --yes " SELECT_ALONE(COMPLETE)
 
 #define LOCK_HELD                                                                  \
 	"  /run/lock/lvm/V_fast: flock failed: Resource temporarily unavailable\n" \
@@ -226,8 +227,7 @@ static const struct verb {
 	{ activate, "lvchange --yes -ay -K " SELECT_ONE, true,
 	  "lvchange --yes -ay -K " SELECT_IN("", ONE) },
 	{ deactivate, DEACTIVATE, true, "lvchange --yes -an " SELECT_IN("", TWO) },
-	{ remove_lvs, "lvremove --yes " SELECT_ALONE(COMPLETE), true,
-	  "lvremove --yes " SELECT_ALONE("") },
+	{ remove_lvs, REMOVE, true, "lvremove --yes " SELECT_ALONE("") },
 	{ vg_retag, VG_RETAG "-S 'vg_uuid=\"" VG_UUID "\"" COMPLETE "' fast", true,
 	  VG_RETAG "-S vg_uuid=\"" VG_UUID "\" fast" },
 	{ no_autoactivation, NO_AUTO "-S 'vg_uuid=\"" VG_UUID "\"" COMPLETE "' fast", true,
@@ -493,6 +493,10 @@ static void takes_words_for_what_they_mean(void **state)
 		  "  device-mapper: remove ioctl on  (253:0) failed: Device or resource busy\n"
 		  "  Unable to deactivate fast-a (253:0).\n",
 		  -EBUSY, EPHLVM_ERROR_BUSY },
+		{ 5, NULL,
+		  "  Unable to deactivate open fast-a (253:0).\n"
+		  "  libdevmapper exiting with 1 device(s) still suspended.\n",
+		  -EBUSY, EPHLVM_ERROR_BUSY },
 		{ 5, NULL, LOCK_HELD, -ETIMEDOUT, EPHLVM_ERROR_BUSY },
 		/* not a held lock: waiting would not help */
 		{ 5, NULL,
@@ -581,8 +585,7 @@ static void keeps_an_earlier_record(void **state)
 	struct place *p = *state;
 
 	eph_fail(p->ctx, EPHLVM_ERROR_SYSTEM, ENXIO, "mkfs", NULL, "mkfs failed");
-	FAKE_LVM_EXPECT(p->fake, .call = "lvremove --yes " SELECT_ALONE(COMPLETE), .status = 5,
-			.err = "  other words\n");
+	FAKE_LVM_EXPECT(p->fake, .call = REMOVE, .status = 5, .err = "  other words\n");
 	assert_int_equal(remove_lvs(p), -EIO);
 	assert_string_equal(ephlvm_error_message(p->ctx), "mkfs failed");
 	assert_string_equal(ephlvm_error_detail(p->ctx), "");
@@ -629,9 +632,11 @@ static void tries_again_while_udev_looks_at_it(void **state)
 {
 	struct place *p = *state;
 
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < 2; i++)
 		FAKE_LVM_EXPECT(p->fake, .call = DEACTIVATE, .status = 5,
 				.err = "  Logical volume fast/a in use.\n");
+	FAKE_LVM_EXPECT(p->fake, .call = DEACTIVATE, .status = 5,
+			.err = "  Unable to deactivate open fast-a (253:0).\n");
 	FAKE_LVM_EXPECT(p->fake, .call = DEACTIVATE);
 	assert_int_equal(deactivate(p), 0);
 	for (int i = 0; i < 4; i++)
@@ -639,6 +644,28 @@ static void tries_again_while_udev_looks_at_it(void **state)
 				.err = "  Logical volume fast/a in use.\n");
 	assert_int_equal(deactivate(p), -EBUSY);
 	assert_int_equal(ephlvm_error_kind(p->ctx), EPHLVM_ERROR_BUSY);
+}
+
+/* The look may as well come between the erase and the removal. */
+static void tries_a_removal_again_while_udev_looks_at_it(void **state)
+{
+	static const char *const words[] = {
+		"  Logical volume fast/a in use.\n",
+		"  Unable to deactivate open fast-a (253:0).\n",
+		"  device-mapper: remove ioctl on  (253:0) failed: Device or resource busy\n",
+	};
+	struct place *p = *state;
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		FAKE_LVM_EXPECT(p->fake, .call = REMOVE, .status = 5, .err = words[i]);
+	FAKE_LVM_EXPECT(p->fake, .call = REMOVE);
+	assert_int_equal(remove_lvs(p), 0);
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		FAKE_LVM_EXPECT(p->fake, .call = REMOVE, .status = 5, .err = words[i]);
+	FAKE_LVM_EXPECT(p->fake, .call = REMOVE, .status = 5,
+			.err = "  Logical volume fast/last in use.\n");
+	assert_int_equal(remove_lvs(p), -EBUSY);
+	assert_non_null(strstr(ephlvm_error_detail(p->ctx), "fast/last"));
 }
 
 static void never_runs_a_crashed_change_again(void **state)
@@ -839,6 +866,7 @@ int main(void)
 		TEST(waits_for_the_lock),
 		TEST(gives_up_on_the_lock_at_the_deadline),
 		TEST(tries_again_while_udev_looks_at_it),
+		TEST(tries_a_removal_again_while_udev_looks_at_it),
 		TEST(never_runs_a_crashed_change_again),
 		TEST(passes_a_backend_failure_on),
 		TEST(survives_want_of_memory),

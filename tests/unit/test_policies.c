@@ -168,11 +168,11 @@ static void create_shows_no_former_bytes(void **state)
 		ctx = configured(text);
 		o.instance = A;
 		o.flavor = "cc.micro";
-		o.size_bytes = MODEL_SLOT_BYTES - 1000;
+		o.size_bytes = MODEL_SLOT_BYTES - 8192;
 		o.fs = "none";
 		assert_int_equal(ephlvm_create(ctx, &o, &volumes), 0);
 		ephlvm_volumes_free(volumes);
-		/* It was planted at the start, in the middle and in the last block of the slot. */
+		/* It was planted at the start, in the middle and in the last block of the slot, behind what is asked. */
 		assert_int_equal(volume_of(A)->slots, 1);
 		assert_false(model_has(m, volume_of(A)->first, "former"));
 		ephlvm_ctx_unref(ctx);
@@ -395,6 +395,24 @@ static void purge_of_nothing_only_warns(void **state)
 }
 
 /* That it is trash already may be what a power cut takes back: then it was not deleted. */
+/* LVM says that it renamed, and did not: what is ready still is as it was, active. */
+static void delete_that_did_nothing_leaves_it_active(void **state)
+{
+	struct ephlvm_ctx *ctx = configured("{}");
+
+	(void)state;
+	must_create(ctx, A);
+	m->changes = 0;
+	m->spoil_at = 2; /* behind the deactivation */
+	m->spoil = MODEL_SAYS_AND_DOES_NOT;
+	assert_int_equal(model_op_delete(ctx, A, 0), -EIO);
+	assert_non_null(strstr(ephlvm_error_message(ctx), "is ready where it should be trash"));
+	assert_true(is_ready(A));
+	assert_true(volume_of(A)->active);
+	m->spoil_at = 0;
+	ephlvm_ctx_unref(ctx);
+}
+
 static void delete_of_trash_fails(void **state)
 {
 	struct ephlvm_ctx *ctx = model_host_ctx(m);
@@ -422,6 +440,7 @@ int main(void)
 		TEST(what_is_held_while_purge_waits_is_kept),
 		TEST(what_vanishes_while_purge_waits_is_no_failure),
 		TEST(purge_of_nothing_only_warns),
+		TEST(delete_that_did_nothing_leaves_it_active),
 		TEST(delete_of_trash_fails),
 	};
 	char command[96];
